@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
-    """Assign offsets to the parts, one after the other."""
+    """Assign offsets to the parts, one after another."""
     fields: list[Field] = []
     offset = 0
     for part in parts:

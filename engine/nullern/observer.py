@@ -1,7 +1,7 @@
 """Build a seat's view of a game of Nullern.
 
-`observe` builds a view up from the seat's own cards, unless the round is blind, and the open cards on the table. It
-never copies the state to remove secrets.
+`observe` builds a view from the open cards on the table and, unless the round is blind, the seat's own cards. It never
+copies the whole state to remove secrets afterwards.
 """
 
 from __future__ import annotations

@@ -81,19 +81,19 @@ class NullernState:
     turned: int
     """The card turned over."""
     hands: list[bytes]
-    """By seat, its cards in order."""
+    """By seat, the cards in hand, in card order."""
     bids: bytes
     """By seat, the bid plus one; 0 until it has bid."""
     plays: bytes
     """The cards of the round's tricks, one after the other."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick."""
     taken: bytes
     """Tricks taken this round, by seat."""
     report: NullernRound | None
-    """The last finished round; None during the first."""
+    """The last finished round; None during the first round."""
     _due: int
     """The kind of choice that is due: one of the numbers above."""
     _ranks: bytes
@@ -103,7 +103,7 @@ class NullernState:
     _leader: int
     """The seat that leads the trick, once all have bid."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
+    """The last vectors written for each seat, as floats and as bytes; None if none has been written yet."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class NullernState:
 
     @property
     def blind(self) -> bool:
-        """True if no seat may see the cards in hand, not even its own (N8)."""
+        """True if no seat may see any cards in hand, not even its own (N8)."""
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:
@@ -281,7 +281,7 @@ class NullernState:
         self._due = _BID
 
     def _turn(self, card: int) -> None:
-        """Turn a card over, which decides the trump (N2)."""
+        """Turn over the card that decides the trump (N2)."""
         self.turned = card
         trump = CARDS[card].colour
         self._ranks = RANKING[trump]
@@ -358,11 +358,11 @@ _STORED: Final = (
 )
 """The fields that a pickle stores; all other fields follow from them."""
 _ANY: Final = NullernState(2, SeededDecks(bytes(KEY_BYTES)))
-"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+"""The state that `_restored` copies before it sets the fields: only `__init__` can create a compiled object."""
 
 
 def _restored(seats: int, decks: Decks, fields: list[Any]) -> NullernState:
-    """Create a state from what `NullernState.__reduce__` returned."""
+    """Create a state from the arguments that `NullernState.__reduce__` returned."""
     state = NullernState(seats, decks, like=_ANY)
     for name, value in zip(_STORED, fields, strict=True):
         setattr(state, name, value)

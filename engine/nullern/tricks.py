@@ -1,6 +1,6 @@
 """Bids and tricks by table look-up: the first leader (N4), the legal plays (N5) and the seat that takes the trick (N6).
 
-A hand is the string of its cards in order, so the cards of a colour lie side by side. `RANKING` translates the cards of
+A hand is the string of its cards in order, so the cards of a colour are consecutive. `RANKING` translates the cards of
 a trick into ranks: the highest rank takes the trick; among equal ranks, the first.
 """
 

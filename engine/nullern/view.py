@@ -27,7 +27,7 @@ class NullernView(NamedTuple):
     plays: bytes
     """The cards of all tricks, one after the other; a blind card shows once it is played."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick."""
     taken: bytes

@@ -60,7 +60,7 @@ class SixthSense:
         return fields(seats, HAND_SIZE[seats])
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return an upper bound on the choices of a game: one for every card, and the questions of 8s and 12s."""
+        """Return an upper bound on the number of choices: one for every card, and the questions about 8s and 12s."""
         rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
         return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
 

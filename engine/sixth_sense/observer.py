@@ -1,7 +1,7 @@
 """Build a seat's view of a game of 6th Sense.
 
-`observe` builds a view up from the seat's own cards, the open plays, and the prediction cards at which it peeked. It
-never copies the state to remove secrets.
+`observe` builds a view from the seat's own cards, the open plays, and the prediction cards at which the seat peeked. It
+never copies the whole state to remove secrets afterwards.
 """
 
 from __future__ import annotations

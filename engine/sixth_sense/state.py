@@ -133,7 +133,7 @@ class SixthSenseState:
     taken: list[int]
     """Tricks taken this round, by seat."""
     report: SixthSenseRound | None
-    """The last finished round; None during the first."""
+    """The last finished round; None during the first round."""
     _due: int
     """The choice that is due: a play, given by the colour to follow, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
@@ -145,7 +145,7 @@ class SixthSenseState:
     _peeker: int
     """The seat to ask about peeking, once the taker has answered about doubling; −1 for none."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
+    """The last vectors written for each seat, as floats and as bytes; None if none has been written yet."""
 
     def __init__(
         self,
@@ -447,11 +447,11 @@ _STORED: Final = (
 )
 """The fields that a pickle stores, besides the table of the trump; all other fields follow from them."""
 _ANY: Final = SixthSenseState(GameConstants(2, 2, 1, 0, False, False, SeededDecks(bytes(KEY_BYTES))))
-"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+"""The state that `_restored` copies before it sets the fields: only `__init__` can create a compiled object."""
 
 
 def _restored(setting: GameConstants, trump: int, fields: list[Any]) -> SixthSenseState:
-    """Create a state from what `SixthSenseState.__reduce__` returned."""
+    """Create a state from the arguments that `SixthSenseState.__reduce__` returned."""
     state = SixthSenseState(setting, like=_ANY)
     state._ranking = RANKING[trump]
     for name, value in zip(_STORED, fields, strict=True):

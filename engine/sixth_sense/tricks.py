@@ -26,7 +26,7 @@ GONE: Final = tuple(b"" if action.card is None else PLAYS_OF[action.card] for ac
 COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
-"""By action, the place that a block names; −1 for every other action."""
+"""By action, the place that it blocks; −1 for an action that is not a block."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """For each colour, the plays of all other colours. Deleting these from a hand leaves the plays that follow (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
@@ -63,7 +63,7 @@ def predictions_of(hand: bytes) -> bytes:
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:
-    """Return all plays of a hand, with its 0s as blocks of this many places (S7)."""
+    """Return all plays of a hand, including its 0s as blocks of the first `places` places (S7)."""
     if 1 not in hand.translate(_IS_ZERO):
         return hand
     for colour, zero in enumerate(ZEROS):

@@ -34,7 +34,7 @@ class SixthSenseView(NamedTuple):
     plays: bytes
     """The actions of all tricks, one after the other; another seat's block shows its place but not its card."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick; the number of seats stands for no taker (S8)."""
     worths: bytes

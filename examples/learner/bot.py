@@ -31,7 +31,7 @@ NETWORK: Final = "trained/network.npz"
 SEATS: Final = 2
 """Number of seats for which the network is trained."""
 TOGETHER: Final = 64
-"""Maximum number of decisions in one pass: one for each of at most half of a bot's matches."""
+"""Typical number of decisions in one pass: about half of the bot's matches wait for the bot at any time."""
 
 
 class LearnerBot(Bot):

@@ -1,7 +1,7 @@
 """The messages to a bot depend only on what its seat may know: worlds that look alike lead to equal bytes.
 
-The test plays a random game up to some point. Then it swaps two cards in the deal of the round that the seat has not
-seen, and makes the same choices again. The seat cannot distinguish the worlds, so all bytes sent to it must be equal.
+The test plays a random game up to some point. Then it swaps two cards of the round's deal, both unseen by the seat,
+and makes the same choices again. The seat cannot distinguish the worlds, so all bytes sent to it must be equal.
 """
 
 from __future__ import annotations

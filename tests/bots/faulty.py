@@ -70,7 +70,7 @@ def late(bot: FaultyBot) -> None:
 
 @misbehaviour
 def stopped(bot: FaultyBot) -> None:
-    """Stop its own process. A test may resume it."""
+    """Suspend the bot's own process. A test may resume it."""
     bot.due()
     bot.did()
     os.kill(os.getpid(), signal.SIGSTOP)

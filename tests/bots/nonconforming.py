@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[type[PlainBot], Found]] = {}
 
 
 def fault(check: str, verdict: str = "fail") -> Any:
-    """Return a bot by the name of its class, and the check that finds its fault."""
+    """Register a bot under the name of its class, with the check that must find its fault."""
 
     def keep(kind: type[PlainBot]) -> type[PlainBot]:
         FAULTS[kind.__name__] = kind, Found(check, verdict)

@@ -40,7 +40,7 @@ from tests.cli.web_process_rig import ask, browsing
 from tests.documents import ADDRESS, first_bots
 
 STEPS = 40
-"""Further replay steps that the test requests, besides the first step of each replay."""
+"""Number of replay steps that the test requests besides the first step of each replay."""
 
 
 @pytest.fixture(scope="module")

@@ -293,7 +293,7 @@ def test_a_server_answers_as_its_directory_does(tmp_path: Path) -> None:
 
 
 def compare(server: str, data: Path, folder: Path) -> None:
-    """Compare all answers of a server about events with those of its directory."""
+    """Check that a server and its directory give the same answers about events."""
 
     @contextmanager
     def source() -> Iterator[DataSource]:

@@ -50,7 +50,7 @@ UNHURRIED: Final = (
 )
 """Limits that no busy machine reaches, so any blame in this test is wrong."""
 SOME_LINES: Final = 40
-"""Number of journal rows after which a match counts as half-way. A whole match has some hundreds."""
+"""Number of journal rows after which a match counts as half-way through. A whole match has some hundreds."""
 
 pytestmark = [
     pytest.mark.process,

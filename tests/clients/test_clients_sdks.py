@@ -212,7 +212,7 @@ def test_a_bot_can_be_a_module_and_the_sources_lie_beside_the_jar(sdk: Sdk, tmp_
 def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
     sdk: Sdk, tmp_path: Path
 ) -> None:
-    """The bot compiles unchanged in its own project. After a stop as by Ctrl-C it returns to a log that has grown."""
+    """The bot compiles unchanged in its own project. After a stop as by Ctrl-C, it returns to a longer log."""
     bot = sdk.shown(sdk.fence)
     assert len([line for line in bot.splitlines() if line.strip()]) <= sdk.lines
     assert bot in first_bots(), "both pages show the same"

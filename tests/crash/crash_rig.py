@@ -181,7 +181,7 @@ class Trial:
         return said
 
     def kill(self) -> None:
-        """Kill the server at its present step."""
+        """Kill the server at whatever step it has reached."""
         assert self.server is not None
         os.kill(self.server, signal.SIGKILL)
         self.dead()

@@ -45,7 +45,7 @@ STEPS = {
     # a registration
     "before a registration is committed": Step("after", bots, "register"),
     "a registration is stored": Step("after", accounts.Accounts, "register"),
-    # the end of a match, in order
+    # the end of a match, in chronological order
     "the result is computed": Step("before", persistence.MatchPersistence, "record"),
     "before the transaction": Step("before", matches, "finish"),
     "before the ratings": Step("before", ratings, "rate"),

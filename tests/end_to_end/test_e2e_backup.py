@@ -1,4 +1,4 @@
-"""Backups of a running server. Server or backup may be killed at any moment, and each finished backup is complete."""
+"""Backups of a running server. Server and backup may be killed at any moment, yet each finished backup is complete."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Streams:
                 self.bots[at, name] = self._open(at, name, bot.reports_after)
 
     def have_results(self, at: int, more: int = 5) -> bool:
-        """Return True if every bot has some results on its present stream to a node."""
+        """Return True if every bot has at least `more` results on its current stream to a node."""
         self.reopen()
         return all(len(bot.reports) >= more for (there, _), bot in self.bots.items() if there == at)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BACK = 20.0
 """Seconds within which a node notices the end of a partition."""
 CUT = "cut"
-"""The bot that the network cuts from a node."""
+"""The bot that the network cuts off from a node."""
 GRACE = 30
 """Seconds in which an absent bot may return. This is the default."""
 THINKING = 0.4
@@ -59,7 +59,7 @@ def finished_at(server: PostgresqlServer, database: str) -> set[int]:
 
 
 class Nodes:
-    """Two servers of one node each, whose bots and database reach them over a network. Bots play at both."""
+    """Two servers of one node each, connected to their bots and their database by a network. Bots play at both."""
 
     def __init__(self, folder: Path, net: Namespaces, store: str, stack: ExitStack, *more: str) -> None:
         self.data = [folder / "n1", folder / "n2"]

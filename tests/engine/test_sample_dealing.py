@@ -63,7 +63,7 @@ def distribution(run: Callable[[EveryChance], Hashable]) -> dict[Hashable, Fract
 
 
 def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Truth]:
-    """Return the possible deals, each as often as an order of the cards leads to it."""
+    """Return the possible deals, each with the number of card orders that lead to it."""
     colour_of = {card: colour for colour, pile in enumerate(cards) for card in pile}
     found: Counter[Truth] = Counter()
     for order in permutations(colour_of):

@@ -1,9 +1,9 @@
 """A view as numbers for learning code: the fields of a vector and their order.
 
 A game's table of fields is data. Its encoder uses the same table, so documentation, shape and content cannot drift
-apart. Numbers are small floats. Seats are counted from the observing seat: it is 0, the one to its left 1 and so on, so
-that a bot can use what it learned in every seat. The same numbers also fit into bytes, in a quarter of the space: each
-field gives the size of one step.
+apart. Numbers are small floats. Seats are counted from the observing seat: it is 0, the seat to its left 1, and so on.
+A bot can therefore use what it learned in any seat. The same numbers also fit into bytes, in a quarter of the space:
+each field states the step between neighbouring bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Field:
     """Every number of the field is between `low` and `high`."""
     meaning: str
     unit: float = 1.0
-    """The size of one step of a byte: a number is (byte − zero) × unit, if it fits into a byte."""
+    """The step between neighbouring bytes: a byte stands for the number (byte − zero) × unit."""
     zero: int = 0
     """The byte that stands for 0."""
 
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
-    """Assign offsets to the parts, one after the other."""
+    """Assign offsets to the parts, one after another."""
     fields: list[Field] = []
     offset = 0
     for part in parts:
@@ -68,7 +68,7 @@ class VectorError(ValueError):
 
 
 def opened(array: Any) -> tuple[Any, bool]:
-    """Return an array as a memoryview, and whether its items are bytes. Raises VectorError for unsuitable arrays."""
+    """Return an array as a memoryview, and True if its items are bytes. Raises: VectorError: array unsuitable."""
     target = array
     if type(array) is not memoryview:
         try:
@@ -102,7 +102,7 @@ def _refused(count: str, given: str) -> VectorError:
 
 
 def write(numbers: Sequence[float], fields: Sequence[Field], array: Any) -> None:
-    """Write a finished vector into an array, for games without a faster way. Raises: VectorError."""
+    """Write a finished vector into an array, in a game without a faster method. Raises: VectorError."""
     target, in_bytes = opened(array)
     fill(target, blank(len(numbers), in_bytes))
     for field in fields:

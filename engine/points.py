@@ -1,4 +1,4 @@
-"""Comparison of points between the seats of a table."""
+"""Comparison of a seat's points with those of the other seats at its table."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ GAMES: Final[Mapping[str, Game]] = _Games()
 
 
 class Texts(Protocol):
-    """The module with the texts of a game."""
+    """The module that puts a game's views and rounds into words."""
 
     def view_text(self, view: Any, legal: Sequence[int] = ()) -> str:
         """Return everything in a view as text; `legal`: the actions to list with their numbers."""
@@ -55,9 +55,9 @@ class Texts(Protocol):
 
 
 def texts_of(game: Game) -> Texts:
-    """Return the texts of a game, which are in the game's folder.
+    """Return the text module in a game's folder.
 
     Raises:
-        ModuleNotFoundError: the game has no texts.
+        ModuleNotFoundError: the game has no text module.
     """
     return cast("Texts", import_module(f"{type(game).__module__.rpartition('.')[0]}.text"))

@@ -1,6 +1,6 @@
 """The version of the engine: the arena's, with a local part, which package registries reject.
 
-So requiring exactly this version installs our file or nothing, whatever a registry offers under the name.
+A requirement of exactly this version therefore installs our file or nothing, whatever a registry offers under the name.
 """
 
 __version__ = "0.1.0+file"

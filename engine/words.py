@@ -11,9 +11,9 @@ def counted(count: int, thing: str) -> str:
 
 
 def standing(targets: Sequence[int], taken: int, over: bool) -> str:
-    """Say how many tricks a seat still needs, or that it took the right number.
+    """State how many tricks a seat still needs, or that it has the right number.
 
-    `targets`: the numbers of tricks that fulfil its bid or prediction; `over`: true once the round is over.
+    `targets`: the numbers of tricks that fulfil the seat's bid or prediction; `over`: true once the round is over.
     """
     if taken in targets:
         return "on target" if over else "needs no more"

@@ -15,7 +15,7 @@ from grpc_tools import protoc
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "clients" / "python" / "arena_client" / "v1"
 GAMES = ROOT / "arena" / "api"
-"""The server's folder with the messages, beside their codecs, of games whose code clients do not contain."""
+"""The server's folder for the messages of games that clients contain no code for; the codecs are beside them."""
 
 
 def generate(target: Path) -> list[Path]:

@@ -1,7 +1,8 @@
 """Cards and actions of Nullern: the meaning of the indices. Data only; the rules are elsewhere.
 
-Card = colour · 20 + value − 1. Playing a card has the card's own index, so a hand in card order is the string of its
-plays. Next is the blind play of the last round, which does not name its card (N8); then the bids from 0 to 10.
+Card = colour · 20 + value − 1. The play of a card has the card's index, so a hand in card order is also the
+string of its plays. The blind play of the last round follows, which does not name its card (N8); then the bids from 0
+to 10.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from engine.game import Action, Card
 COLOURS: Final = ("red", "yellow", "green", "blue")
 COLOUR_SIZE: Final = 20
 HIGHEST_BID: Final = 10
-"""The largest hand (N1)."""
+"""Number of cards in the largest hand (N1)."""
 
 CARDS: Final = tuple(
     Card(f"{colour} {value}", index, (value,))
@@ -22,7 +23,7 @@ CARDS: Final = tuple(
 )
 
 BLIND: Final = len(CARDS)
-"""The action that plays the unseen card of the blind round."""
+"""The action that plays the unseen card in the blind round."""
 BID: Final = BLIND + 1
 """The action that bids 0."""
 

@@ -44,7 +44,7 @@ class Nullern:
     options: tuple[OptionSpec, ...] = ()
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """Describe the vector's fields: `engine.game.Game.observation`."""
+        """Describe the fields of the vector (see `engine.game.Game.observation`)."""
         return fields(seats)
 
     def longest(self, seats: int, **options: Option) -> int:
@@ -58,20 +58,20 @@ class Nullern:
         return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> NullernState:
-        """Return a new game, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a new game with its first round dealt. Raises: OptionError: see `engine.game.Game.new`."""
         settle_options(self, seats, options)
         return NullernState(seats, decks)
 
     def sample(self, view: SeatView, rng: Chance) -> NullernState:
-        """Sample a game that fits the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that fits the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[NullernState]:
-        """Sample several games that fit the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample several games that fit the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample a deal and choices that fit the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample a deal and choices that fit the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return truth(self._own(view), rng)
 
     def _own(self, view: SeatView) -> NullernView:

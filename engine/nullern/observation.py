@@ -1,7 +1,7 @@
 """A view of Nullern as numbers.
 
 Nothing is lost: no two views of a table have the same vector. A card's `played_at` and its player give the order of
-play; leaders of earlier tricks follow from bids and takers. In the blind round the hand is empty (N8).
+play; the leaders of earlier tricks follow from the bids and the takers. In the blind round the hand is empty (N8).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.observation import Field, Part, blank, fill, laid_out, layout, opene
 
 POINTS_SCALE: Final = 100.0
 _TRICKS: Final = HIGHEST_BID
-"""Tricks of the longest round (N1)."""
+"""Number of tricks in the longest round (N1)."""
 _ROUNDS: Final = 20
 _BIDS: Final = HIGHEST_BID + 1
 _CARDS: Final = len(CARDS)
@@ -32,7 +32,7 @@ _IN_BYTES: Final = (tuple(range(_TRICKS + 1)), tuple(range(_ROUNDS + 1)))
 
 
 def fields(seats: int) -> tuple[Field, ...]:
-    """Describe the vector's fields with this many seats."""
+    """Describe the fields of the vector for this number of seats."""
     cards = len(CARDS)
     return laid_out(
         (
@@ -121,7 +121,7 @@ class Seen:
         scores: tuple[int, ...],
         hupfers: bytes,
     ) -> None:
-        """Take the values of the fields of a view."""
+        """Set the fields to the values of a view."""
         self.own = own
         self.round = number
         self.hand_size = hand_size
@@ -153,7 +153,7 @@ def vector(view: NullernView) -> list[float]:
 
 
 def vector_into(view: NullernView, array: Any) -> None:
-    """Write the same numbers into an array of float32 or bytes: `engine.observation.fill`."""
+    """Write the numbers that `vector` returns into a float32 or byte array (see `engine.observation.fill`)."""
     target, in_bytes = opened(array)
     at = _layout(view.seats)
     fill(target, at.bytes if in_bytes else at.floats)
@@ -161,12 +161,12 @@ def vector_into(view: NullernView, array: Any) -> None:
 
 
 class SeatVector:
-    """The vector last written for a seat. The next vector is this one with the changes since then."""
+    """The vector last written for a seat. Updating it with the changes since then gives the next one."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
     def __init__(self, seats: int, in_bytes: bool) -> None:
-        """Begin without content."""
+        """Create a vector of zeros."""
         self._at: Final = _layout(seats)
         self._in_bytes: Final = in_bytes
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
@@ -175,7 +175,7 @@ class SeatVector:
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes) -> None:
-        """Write the whole vector, at the start of another round."""
+        """Write the whole vector, at the start of a new round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, self.numbers, at, in_bytes)
@@ -246,7 +246,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     zero: Any = 0 if in_bytes else 0.0
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written, done, led, complete = before.plays, len(before.takers), len(before.leaders), len(takers)
-    held = before.round >= 0  # If so, the cards played since then were in the hand.
+    held = before.round >= 0  # If so, `before` shows the cards played since then in the hand.
     if led > done:
         leader = (leaders[done] - own) % seats
         numbers[at.leader + leader] = zero
@@ -257,7 +257,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     trick = index // seats
     while index < end:
         number = tricks[trick + 1]
-        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of the seats.
+        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of `seats`.
         trick += 1
         until = min(trick * seats, end)
         while index < until:

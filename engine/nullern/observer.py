@@ -1,7 +1,7 @@
 """Build a seat's view of a game of Nullern.
 
-`observe` builds a view up from the seat's own cards, unless the round is blind, and the open cards on the table. It
-never copies the state to remove secrets.
+`observe` builds a view from the open cards on the table and, unless the round is blind, the seat's own cards. It never
+copies the whole state to remove secrets afterwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.nullern.state import NullernState
 
 _filled: Final = tuple.__new__
-"""Creates a view from its fields in a third of the time of its own `__new__`."""
+"""Creates a view from its fields, in a third of the time that the view's own `__new__` takes."""
 
 
 def observe(state: NullernState, seat: int) -> NullernView:

@@ -1,4 +1,4 @@
-"""Sampling a game of Nullern that fits a seat's view; all that fit are equally likely.
+"""Sampling a game of Nullern that fits a seat's view; all games that fit are equally likely.
 
 Play reveals one thing about another seat: if it did not follow a trump, it held none (N5). In the blind round seats do
 not choose, so play reveals nothing, and the seat's own card is as unknown as any other (N8). Nothing is inferred from
@@ -46,7 +46,7 @@ def sample(view: NullernView, chance: Chance) -> NullernState:
 
 
 def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernState]:
-    """Sample several games: `engine.game.Game.sample_many`. All but the first, which is played, are copies."""
+    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view; the others are copies."""
     if count < 1:
         return []
     reading = read(view)
@@ -72,7 +72,7 @@ def truth(view: NullernView, chance: Chance) -> Truth:
 
 @lru_cache(maxsize=16)
 def read(view: NullernView) -> _Reading:
-    """Derive the constraints of a view; ViewError if no deal fits.
+    """Derive the constraints of a view. Raises: ViewError: no deal fits.
 
     Cached, because a search samples one view many times.
     """

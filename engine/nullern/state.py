@@ -1,10 +1,10 @@
-"""One game of Nullern in progress: the order of play, N1–N5 and N7–N8; tricks and points are tables.
+"""One game of Nullern in progress. It implements the order of play and rulings N1–N5 and N7–N8.
 
-It trusts its caller: an illegal action leaves it in an undefined state. The work for each card is a few look-ups in
-tables. Public knowledge of the tricks is updated with them, so that a view or a report only copies it.
+It trusts its caller: an illegal action leaves it in an undefined state. Tricks and points are looked up in tables, a
+few look-ups per card. Each trick also updates the public knowledge, so that a view or a report only copies it.
 
-A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
-for more than an index. An `int`, the usual case, costs no check.
+Numbers of other types (numpy's, for example) are converted to `int` where compiled code requires an `int`, and where
+they serve as more than an index. An `int`, the usual case, needs no check.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTHING: Final = 5
 
 
 class NullernState:
-    """One game in progress. Secret; seats see it through `view`."""
+    """One game in progress. It is secret: seats see it only through `view`."""
 
     __slots__ = (
         "_decks",
@@ -69,7 +69,7 @@ class NullernState:
     seats: int
     _decks: Decks
     _next: tuple[int, ...]
-    """By seat, the next seat."""
+    """By seat, the next seat in the order of play."""
     player: int
     round: int
     hand_size: int
@@ -81,29 +81,29 @@ class NullernState:
     turned: int
     """The card turned over."""
     hands: list[bytes]
-    """By seat, its cards in order."""
+    """By seat, the cards in hand, in card order."""
     bids: bytes
     """By seat, the bid plus one; 0 until it has bid."""
     plays: bytes
     """The cards of the round's tricks, one after the other."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick."""
     taken: bytes
     """Tricks taken this round, by seat."""
     report: NullernRound | None
-    """The last finished round; None during the first."""
+    """The last finished round; None during the first round."""
     _due: int
     """The kind of choice that is due: one of the numbers above."""
     _ranks: bytes
-    """The part of `RANKING` for this round's trump; the next two fields are such parts of other tables."""
+    """The entry of `RANKING` for this round's trump; the next two fields are such entries of other tables."""
     _is_trump: tuple[bool, ...]
     _others: bytes
     _leader: int
     """The seat that leads the trick, once all have bid."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
+    """The last vectors written for each seat, as floats and as bytes; None if none has been written yet."""
 
     def __init__(
         self,
@@ -164,15 +164,15 @@ class NullernState:
 
     @property
     def blind(self) -> bool:
-        """True if no seat may see the cards in hand, not even its own (N8)."""
+        """True if no seat may see any cards in hand, not even its own (N8)."""
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:
-        """Return the seat that owes a choice, as a tuple; it is empty after the end."""
+        """Return a tuple with the seat that owes a choice; after the end it is empty."""
         return () if self._due == _NOTHING else (self.player,)
 
     def legal(self, seat: Any) -> bytes:
-        """The actions open to a seat that owes a choice, in rising order (N3, N5, N8)."""
+        """The legal actions of a seat that owes a choice, in ascending order (N3, N5, N8)."""
         try:
             asked: int = seat
         except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
@@ -186,7 +186,7 @@ class NullernState:
         return BIDS[self.hand_size] if due == _BID else _BLIND_PLAY
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Return the action that the server plays for a silent seat: `engine.game.State.fallback`."""
+        """Return the action that the server plays for a silent seat (see `engine.game.State.fallback`)."""
         if self._due == _BID:
             return BID + bid_nearest(self.hand_size, self.seats)
         return self.legal(seat)[0]
@@ -218,18 +218,18 @@ class NullernState:
         return NullernState(self.seats, self._decks, like=self)
 
     def view(self, seat: SupportsIndex) -> NullernView:
-        """Return what the seat may know now."""
+        """Return everything that the seat may know now."""
         return observe(self, seat if type(seat) is int else index(seat))
 
     def vector(self, seat: SupportsIndex) -> list[float]:
-        """Return the seat's view as numbers: `engine.game.Game.observation`."""
+        """Return the seat's view as numbers (see `engine.game.Game.observation`)."""
         return vector(self.view(seat))
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """Write these numbers into an array: `engine.game.State.vector_into`.
+        """Write the numbers that `vector` returns into an array (see `engine.game.State.vector_into`).
 
-        From a seat's second vector on, the last one is cached. Copies made for a search, which are asked only once,
-        skip this.
+        From the second call on, the last vector of each seat is cached. Copies for a search are asked only once, so
+        they skip this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -256,7 +256,7 @@ class NullernState:
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
-        """Give some seats other hands, and later rounds other decks."""
+        """Replace the hands of some seats and the decks of later rounds."""
         for place, seat in enumerate(seats):
             self.hands[seat] = bytes(sorted(hands[place]))
         self._decks = decks
@@ -281,7 +281,7 @@ class NullernState:
         self._due = _BID
 
     def _turn(self, card: int) -> None:
-        """Turn a card over, which decides the trump (N2)."""
+        """Turn over the card that decides the trump (N2)."""
         self.turned = card
         trump = CARDS[card].colour
         self._ranks = RANKING[trump]
@@ -297,7 +297,7 @@ class NullernState:
             self._due = _TURN_BLIND if self.blind else _LEAD
 
     def _complete(self) -> None:
-        """Find who takes the trick (N6) and leads the next (N4)."""
+        """Find the seat that takes the trick (N6) and leads the next one (N4)."""
         seats = self.seats
         taker = seat = self._leader
         highest = 0
@@ -322,7 +322,7 @@ class NullernState:
         self.leaders = self.leaders + SINGLE[seat]
 
     def _end_round(self) -> None:
-        """Count the points and the Hupfers (N7); then the next round, or the end (N1)."""
+        """Count the points and the Hupfers (N7), then begin the next round or end the game (N1)."""
         bids = self.bids
         won = tuple([POINTS[bid - 1][tricks] for bid, tricks in zip(bids, self.taken, strict=True)])
         missed = bytes([bid - 1 != tricks for bid, tricks in zip(bids, self.taken, strict=True)])
@@ -356,13 +356,13 @@ _STORED: Final = (
     *("player", "round", "hand_size", "scores", "hupfers", "turned", "hands", "bids", "plays", "leaders", "takers"),
     *("taken", "report", "_due", "_leader"),
 )
-"""The fields that a pickle stores; the others follow from them."""
+"""The fields that a pickle stores; all other fields follow from them."""
 _ANY: Final = NullernState(2, SeededDecks(bytes(KEY_BYTES)))
-"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+"""The state that `_restored` copies before it sets the fields: only `__init__` can create a compiled object."""
 
 
 def _restored(seats: int, decks: Decks, fields: list[Any]) -> NullernState:
-    """Create a state from what `NullernState.__reduce__` returned."""
+    """Create a state from the arguments that `NullernState.__reduce__` returned."""
     state = NullernState(seats, decks, like=_ANY)
     for name, value in zip(_STORED, fields, strict=True):
         setattr(state, name, value)

@@ -1,7 +1,7 @@
 """Bids and tricks by table look-up: the first leader (N4), the legal plays (N5) and the seat that takes the trick (N6).
 
-A hand is the string of its cards in order, so the cards of a colour lie side by side. `RANKING` translates the cards of
-a trick into ranks: the highest rank takes the trick, the first of equals.
+A hand is the string of its cards in order, so the cards of a colour are consecutive. `RANKING` translates the cards of
+a trick into ranks: the highest rank takes the trick; among equal ranks, the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANKING: Final = tuple(
 
 
 def first_leader(bids: bytes, dealer: int) -> int:
-    """Return the first seat, in bidding order, with the highest bid; `bids` by seat, as in a view (N4)."""
+    """Return the first seat in bidding order with the highest bid (N4). `bids`: by seat, as in a view."""
     first = dealer + 1
     in_order = bids[first:] + bids[:first]
     return (first + in_order.index(max(in_order))) % len(bids)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class NullernView(NamedTuple):
-    """Everything that one seat may know: enough to choose without any memory of earlier views.
+    """Everything that one seat may know: enough to choose an action without remembering earlier views.
 
     Cards are indices; entries by seat or by trick are small ints. A trick begins when its leader is to play.
     """
@@ -27,21 +27,21 @@ class NullernView(NamedTuple):
     plays: bytes
     """The cards of all tricks, one after the other; a blind card shows once it is played."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick."""
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
-    """Points before this round, by seat, without the cost of Hupfers; after the game the result, with that cost."""
+    """By seat, the points before this round without the cost of Hupfers; after the game, the result with that cost."""
     hupfers: bytes
-    """Hupfers before this round, by seat; after the end all of them."""
+    """Hupfers before this round, by seat; after the game, all Hupfers."""
 
 
 class NullernRound(NamedTuple):
-    """A finished round with all cards shown; lists as in the view, except that bids are plain.
+    """A finished round with all cards shown. Fields are as in the view, except that `bids` contains the plain bids.
 
-    `points` never contains the cost of Hupfers; `scores` does after the last round only.
+    `points` never contains the cost of Hupfers; `scores` contains it only after the last round.
     """
 
     round: int

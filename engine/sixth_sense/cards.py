@@ -1,9 +1,9 @@
 """Cards and actions of 6th Sense: the meaning of the indices. Data only; the rules are elsewhere.
 
-Card = colour · 14 + rank. Each colour has 20 plays: its 14 cards in their order, the 6/9 first as 6 and then as 9, and
-its 0 as a block of place 1 … 5 of the trick (`Action.place` counts from 0, the name from 1). So the plays of a card lie
-side by side, as do those of a colour, and a hand can be a string of plays. Next are the five forms in which other seats
-see a block, without its card (never legal); then the four answers; last the 70 predictions.
+Card = colour · 14 + rank. Each colour has 20 plays: its 14 cards in ascending order (the 6/9 first as 6, then 9), and
+its 0 as a block of place 1 … 5 of the trick (`Action.place` counts from 0, the name from 1). The plays of a card, and
+those of a colour, are therefore consecutive, and a hand can be a string of plays. Five actions follow that show other
+seats a block without its card (never legal); then the four answers; finally the 70 predictions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PLAYS_A_COLOUR: Final = COLOUR_SIZE + 1 + BLOCKABLE
 BLOCKS: Final = COLOUR_SIZE + 1
 """Offset in a colour's plays of its 0 as a block of the first place."""
 HIDDEN_BLOCKS: Final = PLAYS_A_COLOUR * len(COLOURS)
-"""The first of the forms in which other seats see a block."""
+"""The first of the actions that show a block to other seats."""
 KEEP: Final = HIDDEN_BLOCKS + BLOCKABLE
 SPLIT: Final = KEEP + 1
 LOOK_AWAY: Final = KEEP + 2

@@ -56,16 +56,16 @@ class SixthSense:
     )
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """Describe the vector's fields: `engine.game.Game.observation`."""
+        """Describe the fields of the vector (see `engine.game.Game.observation`)."""
         return fields(seats, HAND_SIZE[seats])
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return an upper bound on the choices of a game: one for every card, and the questions of 8s and 12s."""
+        """Return an upper bound on the number of choices: one for every card, and the questions about 8s and 12s."""
         rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
         return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return a range that no score leaves: from the worst possible round every time to the best."""
+        """Return a range that contains every score: from the worst possible round every time to the best."""
         settled = self._settled(seats, options)
         rounds = LONGEST if settled["target"] else ROUNDS[seats]
         if settled["novice"]:
@@ -73,7 +73,7 @@ class SixthSense:
         return range(-rounds * MOST_LOST, rounds * MOST_WON + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
-        """Return a new game, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a new game with its first round dealt. Raises: OptionError: see `engine.game.Game.new`."""
         settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
         return SixthSenseState(
@@ -81,15 +81,15 @@ class SixthSense:
         )
 
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
-        """Sample a game that fits the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that fits the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[SixthSenseState]:
-        """Sample several games that fit the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample several games that fit the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample a deal and choices that fit the view; ViewError as in `engine.game.Game.sample`."""
+        """Sample a deal and choices that fit the view. Raises: ViewError: see `engine.game.Game.sample`."""
         return truth(self._own(view), rng)
 
     def _own(self, view: SeatView) -> SixthSenseView:

@@ -1,8 +1,7 @@
 """A view of 6th Sense as numbers.
 
 Nothing is lost: no two views of a table have the same vector. A card's `played_at` and its player give the order of
-play; leaders of earlier tricks follow from their takers. Another seat's block appears as a block; its card does not
-appear (S7).
+play; the leaders of earlier tricks follow from the takers. Another seat's block appears without its card (S7).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from engine.sixth_sense.view import SixthSenseView
 POINTS_SCALE: Final = 100.0
 TRICKS_SCALE: Final = 10.0
 LONGEST: Final = 60
-"""Number of rounds of the longest game, which is one to a target score (S16)."""
+"""Number of rounds in the longest game, which is played to a target score (S16)."""
 MOST_LOST: Final = 19
 """The largest loss in a round: a prediction of 0, 14 tricks taken, and all five 12s in split tricks."""
 
@@ -37,7 +36,7 @@ _TARGET_STEP: Final = 4
 
 
 def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
-    """Describe the vector's fields with this many seats and cards dealt to each."""
+    """Describe the fields of the vector for this number of seats and of cards dealt to each seat."""
     cards = len(CARDS)
     tricks = hand_size - 1
     most = LONGEST * MOST_LOST / POINTS_SCALE
@@ -119,7 +118,7 @@ class _Layout:
 
 
 class Agreed(Protocol):
-    """The options of a game, which its constants and every view contain."""
+    """The options of a game, as both its constants and every view contain them."""
 
     @property
     def target(self) -> int:
@@ -131,7 +130,7 @@ class Agreed(Protocol):
 
     @property
     def late_trump(self) -> bool:
-        """True if the card is turned only after all predictions."""
+        """True if a card is turned over only after all predictions."""
 
 
 class Seen:
@@ -204,7 +203,7 @@ def vector(view: SixthSenseView) -> list[float]:
 
 
 def vector_into(view: SixthSenseView, array: Any) -> None:
-    """Write the same numbers into an array of float32 or bytes: `engine.observation.fill`."""
+    """Write the numbers that `vector` returns into a float32 or byte array (see `engine.observation.fill`)."""
     target, in_bytes = opened(array)
     at = _layout(view.seats, view.hand_size)
     fill(target, at.bytes if in_bytes else at.floats)
@@ -212,12 +211,12 @@ def vector_into(view: SixthSenseView, array: Any) -> None:
 
 
 class SeatVector:
-    """The vector last written for a seat. The next vector is this one with the changes since then."""
+    """The vector last written for a seat. Updating it with the changes since then gives the next one."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
     def __init__(self, seats: int, hand_size: int, in_bytes: bool) -> None:
-        """Begin without content."""
+        """Create a vector of zeros."""
         self._at: Final = _layout(seats, hand_size)
         self._in_bytes: Final = in_bytes
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
@@ -226,7 +225,7 @@ class SeatVector:
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes, agreed: Agreed) -> None:
-        """Write the whole vector, at the start of another round."""
+        """Write the whole vector, at the start of a new round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, agreed, self.numbers, at, in_bytes)
@@ -296,14 +295,14 @@ def _write_predictions(seen: Seen, numbers: Any, at: _Layout, in_bytes: bool, on
 
 
 def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write the plays since, each with its seat and its trick, and the cards on the table."""
+    """Write the plays since `before`, each with its seat and trick, and the cards on the table."""
     seats, own, plays, leaders = seen.seats, seen.own, seen.plays, seen.leaders
     zero: Any = 0 if in_bytes else 0.0
     tricks: Any = _NUMBERS if in_bytes else at.tricks
     ordinary, card_of = _ORDINARY, _CARD
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written = before.plays
-    held = before.round >= 0  # If so, the cards played since then were in the hand.
+    held = before.round >= 0  # If so, `before` shows the cards played since then in the hand.
     old, complete = len(before.takers), len(seen.takers)
     index = old * seats
     if complete > old and len(written) > index:
@@ -318,7 +317,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     trick = index // seats
     while index < end:
         number = tricks[trick + 1]
-        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of the seats.
+        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of `seats`.
         trick += 1
         until = min(trick * seats, end)
         while index < until:
@@ -355,7 +354,7 @@ def _write_play(
 
 
 def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write the leader, the takers and values of the tricks since, and the scores, which change at the end."""
+    """Write the leader, the takers and values of the tricks since `before`, and the scores, which change at the end."""
     seats, own, leaders, takers = seen.seats, seen.own, seen.leaders, seen.takers
     zero: Any = 0 if in_bytes else 0.0
     complete, done, led = len(takers), len(before.takers), len(before.leaders)

@@ -1,7 +1,7 @@
 """Build a seat's view of a game of 6th Sense.
 
-`observe` builds a view up from the seat's own cards, the open plays, and the prediction cards at which it peeked. It
-never copies the state to remove secrets.
+`observe` builds a view from the seat's own cards, the open plays, and the prediction cards at which the seat peeked. It
+never copies the whole state to remove secrets afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
 
 _filled: Final = tuple.__new__
-"""Creates a view from its fields in a third of the time of its own `__new__`."""
+"""Creates a view from its fields, in a third of the time that the view's own `__new__` takes."""
 
 
 _KNOWN: Final = tuple(
@@ -28,7 +28,7 @@ _KNOWN: Final = tuple(
     )
     for seats in range(7)
 )
-"""`_KNOWN[seats][seat][its prediction card plus one, or 0]`: the predictions known to a seat that has not peeked."""
+"""`_KNOWN[seats][seat][own prediction card plus one, or 0]`: the predictions known to a seat that has not peeked."""
 
 
 def observe(state: SixthSenseState, seat: int) -> SixthSenseView:

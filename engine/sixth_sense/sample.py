@@ -1,7 +1,7 @@
-"""Sampling a game of 6th Sense that fits a seat's view; all that fit are equally likely.
+"""Sampling a game of 6th Sense that fits a seat's view; all games that fit are equally likely.
 
-Play reveals two things about another seat. If it did not follow, it held no card of the colour due (S5, S6); its
-prediction card was already out of the hand and may be of that colour. If it blocked, it used a 0 of the colour due, or
+Play reveals two things about another seat. If it did not follow, its hand had no card of the colour due (S5, S6). Its
+prediction card, already laid aside, may be of that colour. If it blocked, it used a 0 of the colour due, or
 another 0 because it held no card of that colour. `read` derives this once for each view. `sample` draws the rest and
 replays the round. Nothing is inferred from how wise a choice was.
 """
@@ -40,7 +40,7 @@ _FREE: Final = -1
 
 @dataclass(slots=True)
 class _Block:
-    """Another seat's block, its card unknown."""
+    """Another seat's block with an unknown card."""
 
     seat: int
     place: int
@@ -48,7 +48,7 @@ class _Block:
     due: int
     """The colour due."""
     barred: int
-    """Bit by colour: 1 if its 0 cannot have been in the hand."""
+    """One bit per colour: 1 if the 0 of that colour cannot have been in the hand."""
     index: int
     """Index among the round's actions."""
     at: int
@@ -62,7 +62,7 @@ class _Reading:
     """The constraints on the hidden cards that follow from a view."""
 
     choices: tuple[tuple[int, int], ...]
-    """All choices of the round so far, without predictions, as seat and action; hidden blocks as they were seen."""
+    """All choices of the round so far except predictions, as seat and action; hidden blocks without their cards."""
     open: tuple[tuple[int, ...], ...]
     """By seat, the cards known to have been dealt to it."""
     unseen: tuple[tuple[int, ...], ...]
@@ -99,7 +99,7 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
 def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
     """Sample several games: `engine.game.Game.sample_many`. The first is played up to the view; the others are copies.
 
-    They differ in hands, predictions, the card to turn, and the 0s of blocks.
+    The games differ in hands, predictions, the card to turn over, and the 0s used as blocks.
     """
     if count < 1:
         return []
@@ -148,7 +148,7 @@ def truth(view: SixthSenseView, chance: Chance) -> Truth:
 
 
 def _deal(reading: _Reading, draws: Draws) -> tuple[tuple[int, ...], list[list[int]]]:
-    """Draw the colours of the hidden blocks' 0s and deal the other cards: hands, predictions, the card to turn."""
+    """Draw the colours of the 0 cards in the hidden blocks; deal hands, predictions and the card to turn over."""
     colours, dealing = reading.zeros[draws.one_of(reading.sums)]
     if not colours:
         return colours, dealing.deal(reading.unseen, draws)
@@ -163,7 +163,7 @@ def _blocking(colour: int, place: int) -> int:
 
 @lru_cache(maxsize=16)
 def read(view: SixthSenseView) -> _Reading:
-    """Derive the constraints of a view; ViewError if no deal fits.
+    """Derive the constraints of a view. Raises: ViewError: no deal fits.
 
     Cached, because a search samples one view many times.
     """
@@ -222,7 +222,7 @@ def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
 
 
 def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[int, int], ...]]:
-    """Return the hidden blocks; by seat, the colours it cannot hold, judging by its open plays; and all choices."""
+    """Return the hidden blocks, the colours that each seat's open plays rule out for it, and all choices."""
     seats, own = view.seats, view.seat
     hidden: list[_Block] = []
     voids = [0] * seats
@@ -268,13 +268,13 @@ def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int,
         return answers
     if not answers or answers[-1][1] in (SPLIT, PEEK):
         raise ViewError("the game is over")
-    # The last answer is still due. A first one that looks like a no may be due, too, unless the view is the leader's.
+    # The last answer is still due. A "no" before it may be due, too, unless the view is the leader's.
     del answers[-1]
     return [] if answers == [(taker, KEEP)] and view.seat != leader else answers
 
 
 def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the possible colours of the hidden blocks' 0s, derived from the seats' plays."""
+    """Return the possible colours of the 0 cards in the hidden blocks, derived from the seats' plays."""
     there = [colour for colour, cards in enumerate(unseen) if cards and cards[0] == colour * COLOUR_SIZE]
     found: list[tuple[int, ...]] = [()]
     for block in blocks:
@@ -285,7 +285,7 @@ def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tu
             if colour not in chosen
             and not block.barred >> colour & 1
             and (colour == block.due or not block.followed)
-            # A 0 that did not follow proves that the seat could not follow, so no later 0 of the seat has that colour.
+            # A 0 of another colour proves that the seat could not follow, so no later 0 of the seat has the colour due.
             and not any(
                 before.seat == block.seat and before.due == colour != kind
                 for before, kind in zip(blocks, chosen, strict=False)

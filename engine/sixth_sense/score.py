@@ -8,7 +8,7 @@ from typing import Final
 from engine.sixth_sense.cards import CARDS
 
 _MOST_TRICKS: Final = 28
-"""Maximum number of tricks that a seat can count: fourteen, each doubled (S13)."""
+"""Maximum number of tricks that can count for a seat: fourteen, each doubled (S13)."""
 _NOVICE: Final = (6, 4, 3, 2, 1)
 
 
@@ -27,5 +27,5 @@ POINTS: Final = tuple(
 
 
 def prediction_nearest(hand_size: int, seats: int, cards: Sequence[int]) -> int:
-    """Return the card nearest to hand size ÷ seats; of two equally near, the lower value, then the first card."""
+    """Return the card nearest to hand size ÷ seats. Ties go to the lower value, then to the first card."""
     return min((abs(value * seats - hand_size), value, card) for card in cards for value in CARDS[card].values)[2]

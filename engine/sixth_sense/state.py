@@ -1,10 +1,10 @@
-"""One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
+"""One game of 6th Sense in progress. It implements the order of play and rulings S2–S8 and S12–S16.
 
-It trusts its caller: an illegal action leaves it in an undefined state. The work for each card is a few look-ups in
-tables. `engine.sixth_sense.observer` computes what only a view needs.
+It trusts its caller: an illegal action leaves it in an undefined state. Plays, takers and points are looked up in
+tables, a few look-ups per card. `engine.sixth_sense.observer` computes everything that only a view needs.
 
-A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
-for more than an index. An `int`, the usual case, costs no check.
+Numbers of other types (numpy's, for example) are converted to `int` where compiled code requires an `int`, and where
+they serve as more than an index. An `int`, the usual case, needs no check.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
 _filled: Final = tuple.__new__
-"""Creates a named tuple from its fields in less time than its own `__new__`."""
+"""Creates a named tuple from its fields, faster than the tuple's own `__new__`."""
 
 
 class GameConstants(NamedTuple):
@@ -62,7 +62,7 @@ class GameConstants(NamedTuple):
     seats: int
     hand_size: int
     rounds: int
-    """Number of rounds; 0 when played to a target score."""
+    """Number of rounds; 0 if the game is played to a target score."""
     target: int
     """The target score; 0 when the number of rounds is fixed."""
     novice: bool
@@ -71,7 +71,7 @@ class GameConstants(NamedTuple):
 
 
 class SixthSenseState:
-    """One game in progress. Secret; seats see it through `view`."""
+    """One game in progress. It is secret: seats see it only through `view`."""
 
     __slots__ = (
         "_blocked",
@@ -104,7 +104,7 @@ class SixthSenseState:
     setting: GameConstants
     _seats: int
     _next: tuple[int, ...]
-    """By seat, the next seat."""
+    """By seat, the next seat in the order of play."""
     _tricks: int
     """Tricks in a round."""
     player: int
@@ -115,7 +115,7 @@ class SixthSenseState:
     _deck: Sequence[int]
     """The cards dealt this round and the one turned over."""
     hands: list[bytes]
-    """By seat, the plays it offers, without blocks."""
+    """By seat, the plays that its hand offers, without blocks."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
     plays: bytes
@@ -133,19 +133,19 @@ class SixthSenseState:
     taken: list[int]
     """Tricks taken this round, by seat."""
     report: SixthSenseRound | None
-    """The last finished round; None during the first."""
+    """The last finished round; None during the first round."""
     _due: int
     """The choice that is due: a play, given by the colour to follow, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
-    """The part of `RANKING` for this round's trump."""
+    """The entry of `RANKING` for this round's trump."""
     _leader: int
     """The seat that leads the trick; once the trick is taken, the seat that leads the next one."""
     _blocked: int
     """The blocked place in the trick; −1 for none."""
     _peeker: int
-    """The seat to ask about peeking, after the taker about doubling; −1 for none."""
+    """The seat to ask about peeking, once the taker has answered about doubling; −1 for none."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
+    """The last vectors written for each seat, as floats and as bytes; None if none has been written yet."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class SixthSenseState:
         return () if self._due == _NOTHING else (self.player,)
 
     def legal(self, seat: Any) -> bytes:
-        """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
+        """The legal actions of a seat that owes a choice, in ascending order (S4, S5, S7, S11–S13)."""
         try:
             asked: int = seat
         except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
@@ -225,7 +225,7 @@ class SixthSenseState:
         return _DOUBLING if due == _DOUBLE else _PEEKING
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Return the action that the server plays for a silent seat: `engine.game.State.fallback`."""
+        """Return the action that the server plays for a silent seat (see `engine.game.State.fallback`)."""
         legal = self.legal(seat)
         if self._due == _PREDICT:
             return PREDICT + prediction_nearest(self.setting.hand_size, self._seats, cards_of(self.hands[seat]))
@@ -260,18 +260,18 @@ class SixthSenseState:
         return SixthSenseState(self.setting, like=self)
 
     def view(self, seat: SupportsIndex) -> SixthSenseView:
-        """Return what the seat may know now."""
+        """Return everything that the seat may know now."""
         return observe(self, seat if type(seat) is int else index(seat))
 
     def vector(self, seat: SupportsIndex) -> list[float]:
-        """Return the seat's view as numbers: `engine.game.Game.observation`."""
+        """Return the seat's view as numbers (see `engine.game.Game.observation`)."""
         return vector(self.view(seat))
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """Write these numbers into an array: `engine.game.State.vector_into`.
+        """Write the numbers that `vector` returns into an array (see `engine.game.State.vector_into`).
 
-        From a seat's second vector on, the last one is cached. Copies made for a search, which are asked only once,
-        skip this.
+        From the second call on, the last vector of each seat is cached. Copies for a search are asked only once, so
+        they skip this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -298,7 +298,7 @@ class SixthSenseState:
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks, turned: int) -> None:
-        """Replace the hands of some seats, the card to turn, and the decks of later rounds."""
+        """Replace the hands of some seats, the card to turn over, and the decks of later rounds."""
         for place, seat in enumerate(seats):
             self.hands[seat] = hand_of(hands[place])
         number, hand_size, rounds, target, novice, late_trump, _ = self.setting
@@ -416,7 +416,7 @@ class SixthSenseState:
             self.leaders = self.leaders + SINGLE[self._leader]
 
     def _end_round(self) -> None:
-        """Count the points (S14); then the next round, or the end (S3, S15, S16)."""
+        """Count the points (S14), then begin the next round or end the game (S3, S15, S16)."""
         taken = self.taken
         table = POINTS[self.setting.novice]
         won = tuple([table[card][taken[seat]] for seat, card in enumerate(self.predictions)])
@@ -445,13 +445,13 @@ _STORED: Final = (
     *("player", "round", "scores", "turned", "_deck", "hands", "predictions", "plays", "blocks", "leaders", "takers"),
     *("worths", "peeked", "taken", "report", "_due", "_leader", "_blocked", "_peeker"),
 )
-"""The fields that a pickle stores, besides the table of the trump; the others follow from them."""
+"""The fields that a pickle stores, besides the table of the trump; all other fields follow from them."""
 _ANY: Final = SixthSenseState(GameConstants(2, 2, 1, 0, False, False, SeededDecks(bytes(KEY_BYTES))))
-"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+"""The state that `_restored` copies before it sets the fields: only `__init__` can create a compiled object."""
 
 
 def _restored(setting: GameConstants, trump: int, fields: list[Any]) -> SixthSenseState:
-    """Create a state from what `SixthSenseState.__reduce__` returned."""
+    """Create a state from the arguments that `SixthSenseState.__reduce__` returned."""
     state = SixthSenseState(setting, like=_ANY)
     state._ranking = RANKING[trump]
     for name, value in zip(_STORED, fields, strict=True):

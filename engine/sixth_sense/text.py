@@ -79,7 +79,7 @@ def _seat(view: SixthSenseView, seat: int) -> str:
         known = view.prediction
     who = f"Seat {seat}{' (you)' if seat == view.seat else ''}: score {view.scores[seat]}"
     if not view.leaders and known < 0:
-        return f"{who}."  # Nobody may know who has predicted (S4).
+        return f"{who}."  # No seat may know which other seats have predicted (S4).
     taken = f"has {counted(view.taken[seat], 'trick')}"
     if known < 0:
         return f"{who}; its prediction is hidden, {taken}."

@@ -1,8 +1,8 @@
 """Tricks by table look-up: the legal plays (S5–S7, S11) and the seat that takes the trick (S8–S10).
 
-A hand is a string of the plays it offers, without blocks and in rising order: a card's plays lie side by side, as do a
-colour's. `RANKING` translates the actions of a trick into ranks: the highest rank takes the trick, the last of equals.
-Actions that do not count have rank 0.
+A hand is a string of the plays it offers, without blocks and in ascending order: the plays of a card are consecutive,
+as are those of a colour. `RANKING` translates the actions of a trick into ranks: the highest rank takes the trick;
+among equal ranks, the last. Actions that do not count have rank 0.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _PLAYS: Final = [(index, action) for index, action in enumerate(ACTIONS) if acti
 PLAYS_OF: Final = tuple(bytes(index for index, action in _PLAYS if action.card == card) for card in range(len(CARDS)))
 """For each card, the plays it offers: one, or two for a 6/9 (S11)."""
 GONE: Final = tuple(b"" if action.card is None else PLAYS_OF[action.card] for action in ACTIONS)
-"""For each action, all plays of the same card: they are no longer possible once one of them is made."""
+"""For each action, all plays of the same card. None of them is possible after the action."""
 COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
-"""By action, the place that a block names; −1 for every other action."""
+"""By action, the place that it blocks; −1 for an action that is not a block."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """For each colour, the plays of all other colours. Deleting these from a hand leaves the plays that follow (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
-"""By colour, its 0 as a play."""
+"""By colour, the play of its 0 as a card, not as a block."""
 _IS_ZERO: Final = bytes(index in ZEROS for index in range(256))
 BLOCKS_OF: Final = tuple(
     tuple(bytes(range(first + BLOCKS, first + BLOCKS + places)) for first in range(0, HIDDEN_BLOCKS, PLAYS_A_COLOUR))
     for places in range(BLOCKABLE + 1)
 )
-"""`BLOCKS_OF[cards in the trick][colour]`: the colour's 0 as a block (S7); they come after the colour's plays."""
+"""`BLOCKS_OF[cards in the trick][colour]`: the blocks with the colour's 0 (S7), the last of the colour's plays."""
 VALUES: Final = bytes(
     action.value if action.kind == "play" and action.value is not None else NOTHING for action in ACTIONS
 ).ljust(256, bytes([NOTHING]))
-"""Translates the actions of a trick into the values that count; `NOTHING` for the others."""
+"""Translates the actions of a trick into the values that count; `NOTHING` for actions without one."""
 
 _SECOND: Final = SINGLE[NOTHING]
 _CARD: Final = bytes(NOTHING if action.value == 9 else action.card or 0 for action in ACTIONS).ljust(256, b"\0")
@@ -63,7 +63,7 @@ def predictions_of(hand: bytes) -> bytes:
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:
-    """Return all plays of a hand, with its 0s as blocks of this many places (S7)."""
+    """Return all plays of a hand, including its 0s as blocks of the first `places` places (S7)."""
     if 1 not in hand.translate(_IS_ZERO):
         return hand
     for colour, zero in enumerate(ZEROS):
@@ -86,4 +86,4 @@ RANKING: Final = tuple(
     tuple(tuple(_ranking(trump, led, reverse) for led in range(len(COLOURS))) for reverse in (False, True))
     for trump in range(NO_TRUMP + 1)
 )
-"""`RANKING[trump][an odd number of counting 4s][led colour]` (S9, S10)."""
+"""`RANKING[trump][True if an odd number of 4s count][led colour]` (S9, S10)."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class SixthSenseView(NamedTuple):
-    """Everything that one seat may know: enough to choose without any memory of earlier views.
+    """Everything that one seat may know: enough to choose an action without remembering earlier views.
 
     Cards and actions are indices; entries by seat or by trick are small ints. A trick begins when its leader is to
     play.
@@ -16,12 +16,12 @@ class SixthSenseView(NamedTuple):
     seats: int
     round: int
     rounds: int
-    """Number of rounds; 0 when played to a target score."""
+    """Number of rounds; 0 if the game is played to a target score."""
     target: int
     """The target score; 0 when the number of rounds is fixed."""
     novice: bool
     late_trump: bool
-    """True if the card is turned only when all predictions are in (S16)."""
+    """True if a card is turned over only when all predictions are in (S16)."""
     dealer: int
     hand_size: int
     """Cards dealt to each seat, the prediction card among them."""
@@ -34,7 +34,7 @@ class SixthSenseView(NamedTuple):
     plays: bytes
     """The actions of all tricks, one after the other; another seat's block shows its place but not its card."""
     leaders: bytes
-    """Leaders by trick, the one in progress included."""
+    """Leaders by trick, including the trick in progress."""
     takers: bytes
     """Takers by completed trick; the number of seats stands for no taker (S8)."""
     worths: bytes

@@ -31,11 +31,11 @@ NETWORK: Final = "trained/network.npz"
 SEATS: Final = 2
 """Number of seats for which the network is trained."""
 TOGETHER: Final = 64
-"""Maximum number of decisions in one pass: one for each of at most half of a bot's matches."""
+"""Typical number of decisions in one pass: about half of the bot's matches wait for the bot at any time."""
 
 
 class LearnerBot(Bot):
-    """A bot that makes the choice that its network prefers. Raises: weights.WeightsError: There is no network yet."""
+    """A bot that makes its network's preferred choice. Raises: weights.WeightsError: there is no network yet."""
 
     name, games, capacity, files = "learner", (GAME.name,), 2 * TOGETHER, (NETWORK,)
 
@@ -46,7 +46,7 @@ class LearnerBot(Bot):
         self._rules = RuleBot()
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """Choose for all decisions at once; decisions at larger tables are made separately.
+        """Choose for all decisions at once, except that those at larger tables go to the rule sample one by one.
 
         Raises: ObservationError: a decision of another game.
         """

@@ -1,5 +1,5 @@
-"""The state of training, from which training continues after any interruption: two sets of weights, Adam's means, and
-the progress.
+"""The state of training, stored so that training can continue after any interruption: two sets of weights, Adam's
+means, and the progress.
 
 A checkpoint is one file in numpy's format, `training.npz`, written under another name and then renamed. So a kill
 leaves either the old or the new file, complete.
@@ -32,12 +32,12 @@ class Checkpoint(NamedTuple):
 
     weights: Weights
     before: Weights
-    """The weights one batch earlier, with which the next batch is played."""
+    """The weights from one batch earlier; the next batch is played with them."""
     adam: Adam
     batches: int
     """Number of batches learned so far."""
     seconds: float
-    """Processor time of playing and learning so far."""
+    """Processor time spent on playing and learning so far."""
     curve: list[dict[str, Any]]
     """Measurements so far: the fields of `strength.Strength`, with batches and seconds."""
 
@@ -78,7 +78,7 @@ def save(checkpoint: Checkpoint, about: dict[str, Any], folder: Path) -> None:
 def load(folder: Path, about: dict[str, Any], size: int, choices: int) -> Checkpoint | None:
     """Return the checkpoint in a folder; None if there is none.
 
-    Raises: CheckpointError: the file is incomplete, or of a training with other arguments, or its network does not fit.
+    Raises: CheckpointError: the file is incomplete, or its training's arguments or its network do not fit.
     """
     file = folder / FILE
     if not file.exists():

@@ -1,7 +1,7 @@
-"""The network's inputs and choices for Nullern: trump comes first, and the plain colours count as one.
+"""The network's inputs and choices for Nullern: trump comes first, and all plain colours count as one.
 
-A card has the same value in each plain colour, so 80 cards are 40 kinds: trump 1 to 20, plain 1 to 20. All functions
-take arrays of many decisions at once, like `VectorEnv`.
+Equal cards of different plain colours are equivalent, so the 80 cards form 40 kinds: trump 1 to 20 and plain 1 to 20.
+All functions take arrays of many decisions at once, like `VectorEnv`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ObservationError(ValueError):
 
 
 class IllegalMaskError(ValueError):
-    """Raised for masks that match no choice of this game. The message names the mask and the reason."""
+    """Raised for masks that do not fit the decisions or the choice. The message names the mask and the reason."""
 
 
 class Encoding:
-    """Converts observations of a table into inputs of the network, and its choices into actions."""
+    """Converts observations of a table into inputs of the network, and the network's choices into actions."""
 
     def __init__(self, seats: int = 2) -> None:
         """Look up the positions of the fields.
@@ -106,7 +106,7 @@ class Encoding:
         return open_
 
     def actions(self, observations: Array, masks: Array, chosen: Array) -> Array:
-        """Return the actions [decisions], int64, for the chosen kinds; for equal plain cards, the first card's.
+        """Return the actions [decisions], int64, for the chosen kinds; of equal plain cards, play the first.
 
         Raises: IllegalMaskError: a mask does not allow the choice.
         """
@@ -134,7 +134,7 @@ class Encoding:
         return found
 
     def standings(self, observations: Array, seats: Array) -> Array:
-        """Return the points before the round by decision and seat [decisions, seats], with Hupfers deducted.
+        """Return the points before the round [decisions, seats], with the cost of Hupfers deducted.
 
         `seats`: the observing seat of each decision. Observations count seats from that seat; the result counts them
         from 0.

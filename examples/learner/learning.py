@@ -1,7 +1,7 @@
 """Proximal policy optimisation (Schulman and others, 2017): the weights change with each batch of decisions.
 
-A choice with a better result than the network expected becomes likelier, any other choice rarer. The change per batch
-is limited, so that the expectations stay valid.
+A choice whose result is better than the network expected gets likelier, any other choice less likely. The change per
+batch is limited, so that the expectations stay valid.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ class Settings(NamedTuple):
     part: int = 1024
     """Number of decisions in one step."""
     longest: float = 0.5
-    """Length to which longer gradients are cut."""
+    """Maximum length of a gradient; a longer one is scaled down to it."""
 
 
 class Learned(NamedTuple):
-    """Figures of a learned batch."""
+    """Figures about the learning from one batch."""
 
     results: float
     """Mean square of the results, in units of `SCALE`."""
     unexplained: float
-    """The share of that mean that the network did not expect."""
+    """Mean square of the differences between the results and the network's expectations."""
     entropy: float
     """Mean entropy of the choices, in nats."""
 
 
 def learn(weights: Weights, adam: Adam, batch: Batch, settings: Settings, done: float, seed: int) -> Learned:
-    """Change the weights. `done`: the finished share of the whole training, from 0 to 1; `seed` determines the order.
+    """Learn from a batch. `done`: finished share of the training, 0 to 1; `seed`: determines the order of decisions.
 
     Raises: MaskError: the batch contains a choice that its mask does not allow.
     """
@@ -77,7 +77,7 @@ def _step(
     settings: Settings,
     falling: float,
 ) -> float:
-    """Take one step for some decisions; return the mean entropy."""
+    """Take one step with some of the decisions. Return their mean entropy."""
     count = np.float32(len(rows))
     said = answer(weights, batch.features[rows], batch.open[rows])
     chances = np.exp(said.log_chances)

@@ -1,6 +1,6 @@
 """A small network in numpy: two hidden layers, a preference for every choice, and the value of the position.
 
-Gradients are written by hand; the step is Adam's (Kingma and Ba, 2015, algorithm 1). All numbers are float32.
+Gradients are written by hand; Adam computes the steps (Kingma and Ba, 2015, algorithm 1). All numbers are float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class NetworkError(ValueError):
-    """Raised for weights that do not fit each other or their input. The message names them."""
+    """Raised for weights that do not fit each other or their input. The message names the weights."""
 
 
 class Answer(NamedTuple):
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 def new_weights(random: np.random.Generator, size: int, hidden: int, choices: int) -> Weights:
-    """Return initial weights: He's for the hidden layers, small ones for the last."""
+    """Return initial weights: He initialisation for the hidden layers, small weights for the last layer."""
     widths = (size, hidden, hidden, choices + 1)
     found: Weights = []
     for layer in range(LAYERS):

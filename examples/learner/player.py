@@ -17,12 +17,12 @@ class PlayerDiedError(RuntimeError):
 
 
 class Player:
-    """Plays the requested matches: in this process when they are fetched, or earlier in a separate process. Close the
-    player at the end.
+    """Plays the requested matches: in this process when they are fetched, or beforehand in a separate process. Close
+    the player at the end.
     """
 
     def __init__(self, games: int, seats: int, *, beside: bool) -> None:
-        """`beside`: play in a separate process, which ends with this one in any case."""
+        """Create a player. `beside`: play in a separate process, which ends whenever this one does."""
         self._table = games, seats
         self._asked: list[tuple[Weights, int]] = []
         self._pipe: Connection | None = None
@@ -34,7 +34,7 @@ class Player:
             its.close()
 
     def ask(self, weights: Weights, seed: int) -> None:
-        """Request matches; the caller may change the weights when this returns."""
+        """Request matches. The caller may change the weights after this call."""
         if self._pipe is None:
             self._asked.append(([each.copy() for each in weights], seed))
             return
@@ -74,8 +74,8 @@ class Player:
 def _serve(pipe: Connection, games: int, seats: int) -> None:
     """Play the requested matches until the other end of the pipe is closed.
 
-    A thread receives requests: the parent may send a request while this process sends a batch, and both are larger than
-    the pipe's buffer.
+    A thread receives requests, because the parent may send a request while this process sends a batch, and both are
+    larger than the pipe's buffer.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
     asked: SimpleQueue[tuple[Weights, int] | None] = SimpleQueue()

@@ -1,7 +1,7 @@
 """Whole matches of the network against itself in the vectorised environment, with the result of every decision.
 
-A decision's result is the seat's points of the round minus the mean of the others'. A Hupfer counts with its cost at
-the end of the match. Decisions without a choice are made but not stored, because they teach nothing.
+A decision's result is the seat's points in the round minus the mean of the other seats' points. A Hupfer costs at once
+what it costs at the end of the match. Decisions with a single option are not stored, because they teach nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Batch(NamedTuple):
     results: Array
     """Results of the round, in units of `SCALE` [decisions], float32."""
     seconds: float
-    """Processor time of playing, in seconds."""
+    """Processor time spent on playing, in seconds."""
 
 
 def play(weights: Weights, seed: int, games: int, seats: int) -> Batch:

@@ -1,4 +1,4 @@
-"""The strength of the network, from whole matches for two against a house bot or the rule sample.
+"""The strength of the network, measured in whole two-player matches against a house bot or the rule sample.
 
 Every deal is played twice, with exchanged seats, and the network always makes its preferred choice. All matches run
 together, so that the network gets many decisions at once.
@@ -23,7 +23,7 @@ from engine.deal import SeededDecks
 from engine.game import SeatView
 
 Opponent: TypeAlias = Callable[[SeatView, Sequence[int], bytes], int]
-"""A function that chooses one of the legal actions for a view, with 32 random bytes."""
+"""A function that chooses one of the legal actions, given a view, the legal actions and 32 random bytes."""
 RULES: Final = "rules"
 OPPONENTS: Final = ("house-random", "house-careful", "house-counter", RULES)
 INTERVAL: Final = 1.96
@@ -37,7 +37,7 @@ class Strength(NamedTuple):
     won: float
     """Share of matches won; ties count half."""
     interval: float
-    """Half the width of the 95 % interval of `won`, over deals."""
+    """Half the width of the 95 % confidence interval of `won`, computed over deals."""
     points: float
     """Mean difference in points per match."""
 
@@ -56,7 +56,7 @@ def opponent(name: str) -> Opponent:
 
 
 def strength(weights: Weights, name: str, deals: int) -> Strength:
-    """Play a number of deals, at least two, with both seatings; equal arguments give equal results."""
+    """Measure the strength on two or more deals, each with both seatings; equal arguments give equal results."""
     if deals < 2:
         raise ValueError(f"an interval takes 2 deals or more, not {deals}")
     other = opponent(name)
@@ -97,7 +97,7 @@ def best(weights: Weights, encoding: Encoding, observations: Array, masks: Array
 
 
 def _rules() -> Opponent:
-    """Return the rule sample as an opponent. It gets the same messages as from a server."""
+    """Return the rule sample as an opponent. It receives the same messages as from a server."""
     bot = RuleBot()
     cards = tuple(Card(card.name, card.colour, tuple(card.values)) for card in GAME.cards)
     actions = tuple(Action(each.name, each.kind, each.card, each.value, each.place) for each in GAME.actions)

@@ -1,7 +1,7 @@
-"""Training from the first batch to the last, which continues from its checkpoint after an interruption.
+"""Training from the first batch to the last; after an interruption it continues from its checkpoint.
 
-Batch n is played with the weights after n − 1, while batch n − 1 is learned. So two cores are busy, and the result is
-the same on one core. The result depends only on the arguments, not on where training was interrupted.
+Batch n is played while batch n − 1 is learned, and therefore with the weights that resulted from batch n − 2. This
+keeps two cores busy; one core gets the same result. The result depends only on the arguments, not on interruptions.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Asked(NamedTuple):
     settings: Settings = Settings()
 
     def fields(self) -> dict[str, Any]:
-        """Return the arguments in the form that a checkpoint stores."""
+        """Return the arguments in the form in which a checkpoint stores them."""
         return {**self._asdict(), "settings": dict(self.settings._asdict())}
 
 
 def train(
     asked: Asked, folder: Path, *, beside: bool, told: Callable[[Checkpoint, Learned | None], None] | None = None
 ) -> Checkpoint:
-    """Train in a folder, or continue from its checkpoint; `told` is called with each batch.
+    """Train in a folder, or continue from its checkpoint. `told` is called at the start and after each batch.
 
     `beside`: play in a separate process.
 

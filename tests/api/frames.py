@@ -48,7 +48,7 @@ class Frames:
         return pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="fuzz")).SerializeToString()
 
     def frame(self) -> bytes:
-        """Return a message of any kind."""
+        """Return a message of a random kind."""
         rng = self._rng
         kind = rng.random()
         self._polite_for -= 1
@@ -80,7 +80,7 @@ class Frames:
         return frame
 
     def prying(self) -> bytes:
-        """Return answers to every decision except the last one."""
+        """Return answers to other decisions than the last one received."""
         rng = self._rng
         request = pb.PlayRequest()
         match, own = (self._heard[-1].match_id, self._heard[-1].decision_id) if self._heard else (0, 0)

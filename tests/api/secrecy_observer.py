@@ -8,7 +8,7 @@ from arena_client.v1 import play_pb2 as pb
 
 
 class ObservedMatch:
-    """The players of a match, and the cards that they have held as far as messages show them."""
+    """The players of a match, and the cards in their hands as far as messages show them."""
 
     def __init__(self) -> None:
         self.bots: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class SecrecyObserver:
     def __init__(self) -> None:
         self.matches: defaultdict[int, ObservedMatch] = defaultdict(ObservedMatch)
         self.decisions = self.notices = self.reports = 0
-        """Match and decision numbers in the messages to all bots."""
+        """Numbers of decisions, notices and reports in the messages to all bots."""
         self.invited: dict[int | bytes, str] = {}
         """The receiver of each invitation, by the invitation's unique parts."""
 
@@ -74,8 +74,8 @@ class BotObserver:
             self._observer.reports += 1
 
     def check_seats(self) -> None:
-        """Check that all matches and seats were the bot's own. Call this last, because the players may be unknown until
-        then.
+        """Check that all matches and seats were the bot's own. Call this at the end, because the players may be unknown
+        before.
         """
         for match, seat in self._seats.items():
             assert self._observer.matches[match].bots[seat] == self._bot, "another's seat"

@@ -1,4 +1,4 @@
-"""The server decodes answers without the protocol's parser if they are encoded as libraries usually do."""
+"""The server decodes answers without the protocol's parser if they are encoded as most libraries encode them."""
 
 from __future__ import annotations
 

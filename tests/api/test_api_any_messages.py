@@ -1,4 +1,4 @@
-"""Messages in an `Any`: encoded as by protobuf, and described for readers without the messages' code."""
+"""Messages in an `Any`: encoded as protobuf encodes them, and described for readers without the messages' code."""
 
 from __future__ import annotations
 

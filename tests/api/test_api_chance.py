@@ -91,7 +91,7 @@ class Guest:
 
 
 async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:
-    """Play a match of three bots. Return the match and the contents of its replay."""
+    """Play a match of two bots and a house bot. Return the two bots by name, and the replay's header."""
     store = MemoryStore()
     guests = {name: Guest(name, nonce) for name, nonce in NONCES.items()}
     house = {game.name: (RandomBot(game.name),)}

@@ -39,7 +39,7 @@ from trio_grpc.grpc.server import Service
 
 Peer = MemoryPeer[bytes, bytes]
 LOOKED_UP = 300
-"""Queries of every kind."""
+"""Number of queries of each kind."""
 FRAMES = 2_000
 """Number of frames per seed in the ordinary run."""
 BURST = 12

@@ -151,7 +151,7 @@ async def ask(rig: Rig, name: str, **fields: Any) -> Any:
 
 
 async def walk(rig: Rig, name: str, limit: int) -> list[list[Any]]:
-    """Return the identified rows of all pages."""
+    """Return, page by page, the values that identify the rows."""
     pages, token = [], ""
     while True:
         answer = await ask(rig, name, limit=limit, page_token=token)

@@ -39,7 +39,7 @@ def token(store: MemoryStore, name: str) -> str:
 
 
 def call(nursery: trio.Nursery, arena: Arena, metadata: dict[str, str]) -> Peer:
-    """A running call."""
+    """Start a call, and return the bot's end of it."""
     peer: Peer = MemoryPeer(metadata)
     nursery.start_soon(peer.converse, PlayService(arena).Play)
     return peer

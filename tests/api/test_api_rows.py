@@ -63,7 +63,7 @@ MESSAGES: Final[dict[type, type[Message]]] = {
 LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
 """Fields that a server always fills. They are None only if the data comes from a directory."""
 BESIDE: Final[dict[type, dict[str, st.SearchStrategy[Any]]]] = {LadderRows: {"seats": st.integers(0, 99)}}
-"""Fields of the request that the response therefore omits."""
+"""Fields of the request, which the response therefore omits."""
 PAGED: Final[dict[type, set[str]]] = {LadderRows: {"next_page_token"}, PastLadder: {"next_page_token"}}
 """Fields of the response that describe the page and not a row."""
 DERIVED: Final[dict[type, set[str]]] = {
@@ -119,8 +119,8 @@ def values_of(field: Any, kind: Any) -> st.SearchStrategy[Any]:
 
 def test_every_row_has_its_message() -> None:
     here = {row for row in vars(rows).values() if is_dataclass(row)}
-    ladder = LadderEntryRow  # This row has some values of its message's conduct.
-    event = EventRow  # This row has words where its message has flags.
+    ladder = LadderEntryRow  # This row contains some of the values in its message's `conduct`.
+    event = EventRow  # This row contains words where its message contains flags.
     assert here == {*MESSAGES, ladder, event}
 
 

@@ -106,7 +106,7 @@ async def test_reflection_lists_every_service(version: str) -> None:
 
 @pytest.mark.parametrize("version", REFLECTION)
 async def test_who_knows_nothing_but_reflection_can_call_every_service(version: str) -> None:
-    """A client like grpcurl: it gets descriptors from the server and builds messages from them."""
+    """The client works like grpcurl: it gets descriptors from the server and builds messages from them."""
     async with serving() as (_, channel):
         pool = DescriptorPool()
         for name in ("arena.v1.GameService", "grpc.reflection.v1.ServerReflection"):

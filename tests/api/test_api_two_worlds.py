@@ -1,7 +1,7 @@
 """The messages to a bot depend only on what its seat may know: worlds that look alike lead to equal bytes.
 
-The test plays a random game up to some point. Then it swaps two cards in the deal of the round that the seat has not
-seen, and makes the same choices again. The seat cannot distinguish the worlds, so all bytes sent to it must be equal.
+The test plays a random game up to some point. Then it swaps two cards of the round's deal, both unseen by the seat,
+and makes the same choices again. The seat cannot distinguish the worlds, so all bytes sent to it must be equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLIND_ROUND = 19
 
 
 def sent(state: State[SeatView, RoundReport], seat: int) -> bytes:
-    """Return the bytes of a question to a seat."""
+    """Return the bytes of the question that a seat receives."""
     legal = state.legal(seat) if seat in state.waiting() else ()
     return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 

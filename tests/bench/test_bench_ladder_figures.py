@@ -1,5 +1,5 @@
-"""Evaluation of the ladder benchmark's measurements: bars, number of games needed, rival systems, errors, and the
-chart.
+"""Evaluation of the ladder benchmark's measurements: targets, number of games needed, rival systems, errors, and
+the chart.
 """
 
 import json

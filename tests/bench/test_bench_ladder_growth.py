@@ -1,4 +1,4 @@
-"""The benchmark of growth and versions creates the stated versions, and its figures have bars."""
+"""The benchmark of growth and versions creates the stated versions, and its figures have targets."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_true_skill_rates_newcomers_as_its_other_implementations_do(
 
 
 def season(matches: int) -> list[Match]:
-    """Bot k has strength k. A table of four is ranked by strength plus luck."""
+    """Return random matches at tables of four. Bot k has strength k, and strength plus luck determines the places."""
     chance = Random(4)
     played = []
     for _ in range(matches):
@@ -68,7 +68,7 @@ def test_every_system_learns_who_is_better(name: str) -> None:
     expected = system.expected()
     assert expected + expected.T == pytest.approx(np.ones((6, 6)))
     assert all(expected[better, worse] > 0.5 for worse, better in permutations(range(6), 2) if better > worse + 1)
-    # the order is right, but the odds are overconfident, because the system's steps hardly shrink
+    # openskill's order is right, but its odds are overconfident, because its steps hardly shrink
     if "openskill" not in name:
         assert many < few + 0.01
         assert many < 0.6 < log(2)

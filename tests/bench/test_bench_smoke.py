@@ -70,7 +70,7 @@ ELSEWHERE = {"bench.ladder"}
 def run(module: str) -> Any:
     """Return the output of a module with its smallest arguments, without measuring coverage, which is slow.
 
-    A module that misses its bar exits with 1. Other load on the machine can cause that, so this is not a failure here.
+    A module that misses a target exits with 1. Other load on the machine can cause a miss, so it is no failure here.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     ran = subprocess.run(

@@ -25,7 +25,7 @@ from tests.end_to_end.raw_bot import Ended
 
 ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
 NOWHERE: Final = 10**9
-"""The number of no existing match."""
+"""A number that no match has."""
 NONSENSE: Final = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
 FORCED_BY_TIME: Final = pb.NOTICE_KIND_FORCED_BY_TIME
 SUSPENDED: Final = pb.NOTICE_KIND_SUSPENDED
@@ -33,7 +33,7 @@ KINDS: dict[str, Callable[[FaultyBot], object]] = {}
 
 
 def misbehaviour(act: Callable[[FaultyBot], object]) -> Callable[[FaultyBot], object]:
-    """Return the misbehaviour that a function of this name implements."""
+    """Register a function as the misbehaviour of its name, with hyphens for underscores."""
     return KINDS.setdefault(act.__name__.replace("_", "-"), act)
 
 
@@ -70,7 +70,7 @@ def late(bot: FaultyBot) -> None:
 
 @misbehaviour
 def stopped(bot: FaultyBot) -> None:
-    """Stop its own process. A test may resume it."""
+    """Suspend the bot's own process. A test may resume it."""
     bot.due()
     bot.did()
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -105,7 +105,7 @@ def _wrong(decision: pb.Decision) -> pb.Answer:
 
 @misbehaviour
 def wrong_ids(bot: FaultyBot) -> None:
-    """Answer for matches and decisions that are unknown, finished or another bot's. Then send the requested answer."""
+    """Answer for matches and decisions that are unknown, finished or belong to another bot. Then answer correctly."""
     bot.decisions.append(bot.due())
     bot.did()
     while not bot.over:

@@ -24,8 +24,8 @@ class FaultyBot(RawBot):
         """The match in which the bot misbehaves."""
 
     def another(self, match_id: int | None = None) -> FaultyBot:
-        """Return the same bot on another stream, in this match or another. A bot that missed its match's end gets the
-        report.
+        """Open another stream for the same bot, in this match or another one. If the bot missed the end of its match,
+        it gets the report.
         """
         match_id = match_id or self.match_id
         bot = FaultyBot(*self._who, reports_after=self.reports_after or 0)
@@ -79,7 +79,7 @@ class FaultyBot(RawBot):
         )
 
     def sum_up(self) -> None:
-        """Print the bot's notices and the reason of the stream's end. Close the connection."""
+        """Print the bot's notices and the reason why the stream ended. Close the connection."""
         end = self.end
         told = {
             "notices": sorted({pb.NoticeKind.Name(each.kind).removeprefix("NOTICE_KIND_") for each in self.notices}),

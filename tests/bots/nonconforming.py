@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[type[PlainBot], Found]] = {}
 
 
 def fault(check: str, verdict: str = "fail") -> Any:
-    """Return a bot by the name of its class, and the check that finds its fault."""
+    """Register a bot under the name of its class, with the check that must find its fault."""
 
     def keep(kind: type[PlainBot]) -> type[PlainBot]:
         FAULTS[kind.__name__] = kind, Found(check, verdict)
@@ -318,7 +318,7 @@ class NeverComesBack(PlainBot):
 
 @fault("asked-again")
 class AnswersOnceOnly(PlainBot):
-    """A bot that takes a repeated decision for an answered one and ignores it."""
+    """A bot that mistakes a repeated decision for one that it has answered, and ignores it."""
 
     def __init__(self) -> None:
         super().__init__()

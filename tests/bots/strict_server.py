@@ -1,4 +1,4 @@
-"""`arena serve` with short limits, in which half a minute becomes a second.
+"""`arena serve` with short limits: a second stands for half a minute.
 
 strict_server.py hasty|brief|patient OPTION…
 
@@ -18,6 +18,6 @@ TIMES: Final = {
     "patient": ("--soft-limit", "60", "--bank", "60", "--grace", "120"),
 }
 LIMITS: Final = ("--connect-rate", "100", "--unsolicited-rate", "20", "--ready-limit", "60", "--heartbeat", "0.5")
-"""A low limit on unrequested messages, so that a flood is detected before many messages wait for its sender."""
+"""A low limit on unrequested messages, so that a flood is detected before many messages queue up for its sender."""
 
 command([*TIMES[sys.argv.pop(1)], *LIMITS, *sys.argv[1:]])

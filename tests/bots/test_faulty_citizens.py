@@ -122,7 +122,7 @@ OF_ONES_OWN: Final = {
     pb.NOTICE_KIND_FORCED_BY_ILLEGALITY,
     pb.NOTICE_KIND_SUSPENDED,
 }
-"""Notices about actions of the bot itself."""
+"""Notices about the receiving bot's own actions."""
 NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
 """Misbehaviours that need a table of Nullern. The others use 6th Sense."""
 LONG_MATCHES: Final = {"flood", "is-started-again-late"}
@@ -152,7 +152,7 @@ def level(arena: Server) -> int:
 
 
 class Citizen(RawBot):
-    """A bot that plays at random and well within its time."""
+    """A bot that plays at random and always answers well before its time limit."""
 
     pause = 0.0
     """Seconds of thinking before every answer."""

@@ -16,7 +16,7 @@ from tests.cli.cli_rig import PATIENCE, Played, let_play, serving
 
 MATCHES = 3
 TABLES = ["--seats", "3"]
-"""Tables of three seats, and the nearest table sizes of games that have no such table."""
+"""Tables of three seats, or of a game's largest size if the game has no table of three."""
 for name, game in GAMES.items():
     if 3 not in game.seats:
         TABLES += ["--seats", f"{name}:{game.seats[-1]}"]
@@ -48,7 +48,7 @@ def source(request: pytest.FixtureRequest, played: Played) -> tuple[str, str]:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """A data directory without bots, matches and server."""
+    """A data directory without bots, matches or a server."""
 
     async def make() -> None:
         async with open_store(tmp_path / "data", 0):

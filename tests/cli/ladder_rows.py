@@ -76,7 +76,7 @@ def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> Ladde
 
 
 def moves(*ratings: float, deviation: float = 50.0, refits: Sequence[int] = ()) -> list[RatedRow]:
-    """Return the changes of a live rating by matches 1, 2, and so on. A fit precedes each match in `refits`."""
+    """Return the changes in a live rating after matches 1, 2, and so on. A fit precedes each match in `refits`."""
     return [
         RatedRow(
             match_id=match,

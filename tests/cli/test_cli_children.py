@@ -33,7 +33,7 @@ sys.exit(3)
 
 @pytest.fixture(autouse=True)
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return modules that every child process can import and run."""
+    """Create modules that every child process can import and run."""
     (tmp_path / "stubborn.py").write_text(STUBBORN.format(tell=""))
     (tmp_path / "telling.py").write_text(STUBBORN.format(tell="yes"))
     (tmp_path / "talker.py").write_text(TALKER)

@@ -23,7 +23,7 @@ NULLERN = ("--game", "nullern", "--seed", 5, "--concurrency", 1)
 
 
 def event(*words: object, status: int) -> dict[str, Any]:
-    """The result of an event."""
+    """Run an event with an expected exit status, and return its result."""
     ran = arena("match", *words, "--json")
     assert ran.exit_code == status, ran.output
     found: dict[str, Any] = json.loads(ran.stdout)["result"]

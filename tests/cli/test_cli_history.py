@@ -1,4 +1,4 @@
-"""`arena ladder --history`: the changes of a bot's live rating, from a server and from its data directory."""
+"""`arena ladder --history`: the changes in a bot's live rating, from a server and from its data directory."""
 
 from __future__ import annotations
 

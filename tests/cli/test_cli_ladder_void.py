@@ -17,7 +17,7 @@ from tests.cli.cli_rig import arena, serving, shown
 
 
 def finished(data: Path) -> int:
-    """Return a finished match between two bots."""
+    """Record a finished match between two bots and return its number."""
     with open_to_amend(data) as connection:
         players = [bots.register(connection, name, "", 0).bot.id for name in ("ann", "bob")]
         match = matches.begin(connection, "sixth_sense", {}, players, 0)

@@ -195,7 +195,7 @@ def test_unreachable_server_fails_and_says_what_to_do(verb: tuple[str, ...]) -> 
 
 @pytest.fixture
 def stranger() -> Iterator[str]:
-    """A gRPC server that is no arena."""
+    """A gRPC server that is not an arena."""
     with ThreadPoolExecutor(1) as threads:
         server = grpc.server(threads)
         port = server.add_insecure_port("127.0.0.1:0")

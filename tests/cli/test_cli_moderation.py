@@ -19,7 +19,7 @@ from tests.store.jobs import NOW
 
 @pytest.fixture
 def token(empty: Path) -> str:
-    """The token of the bot Ada, whose owner is Eve. Another owner has the bot Bob."""
+    """The token of the bot Ada, whose owner is Eve. The bot Bob has another owner."""
     with open_to_amend(empty) as connection:
         bots.register(connection, "Bob", "", NOW)
         return bots.register(connection, "Ada", "Eve", NOW).token

@@ -17,7 +17,7 @@ from tests.cli.conftest import MATCHES
 
 
 def this_instant() -> str:
-    """Return the present time in the format that --at accepts."""
+    """Return the current time in the format that --at accepts."""
     return datetime.now(UTC).isoformat()
 
 

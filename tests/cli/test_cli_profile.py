@@ -154,7 +154,7 @@ def test_bids_are_those_of_the_replays_that_are_left(tmp_path: Path) -> None:
         let_play(server.server, tmp_path, 4, bots=["random"])
     place = "--data", tmp_path / "data"
     [before] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
-    shown("prune", "--keep", 2, *place)  # from the last match, which was interrupted, and from one more
+    shown("prune", "--keep", 2, *place)  # leaves the replays of the last two matches, of which one was interrupted
     [after] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
     assert 0 < after["bids"] < before["bids"]
     assert {**after, "bids": 0, "kept": 0} == {**before, "bids": 0, "kept": 0}

@@ -303,7 +303,7 @@ def test_tampering_that_the_file_does_not_show_is_not_what_the_receipt_says(
 
 
 def test_an_invented_match_is_not_what_the_receipt_says(recorded: Recorded, tmp_path: Path) -> None:
-    """A match with the same bots from a seed of the forger's choice. Its file is as valid as any other."""
+    """A match of the same bots, with a seed chosen by the forger. Its file is as valid as any other."""
     file = tmp_path / "invented.jsonl.gz"
     objects: list[Any] = objects_of(rated(chance=2))
     objects[0]["match"] = 101

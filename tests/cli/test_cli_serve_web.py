@@ -121,7 +121,7 @@ class Stream:
         self.rows: dict[str, str] = {}
         """The rows as the page shows them."""
         self.keys: list[list[str]] = []
-        """Return the order of the rows after each message."""
+        """The order of the rows after each message."""
         self.state = ""
         """The reasons why rows are missing or old."""
 
@@ -366,7 +366,7 @@ def nodes_of(data: Path) -> dict[int, int]:
 
 
 def node_process(server: Server, node: int) -> int:
-    """Return the last started process of a node."""
+    """Return the most recently started process of a node."""
     return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', server.log)[-1])
 
 
@@ -379,7 +379,7 @@ def test_the_pages_show_the_matches_of_all_nodes_and_wait_for_none_that_stands_s
         stack.callback((viewer := Stream(server, "matches")).close)
 
         def state(node: int, word: str) -> list[str]:
-            """Return the running matches of a node whose row contains a word."""
+            """Return a node's running matches whose rows contain a word."""
             return [
                 key for key, row in viewer.rows.items() if nodes_of(server.data).get(int(key)) == node and word in row
             ]

@@ -257,9 +257,7 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
-    """Limits of the pages, registrations at the server and the log use the client address that a trusted proxy
-    reports.
-    """
+    """The pages' limits, the server's registrations and the log use the address that a trusted proxy reports."""
     options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
     public = ("--public-url", "https://arena.example", "--public-address", "https://arena.example:443")
     with serving(tmp_path / "data", *options, *public) as server:
@@ -306,7 +304,7 @@ def test_a_stopping_server_says_when_to_come_back(tmp_path: Path) -> None:
 
 
 def pid_of(server: Server, node: int) -> int:
-    """Return the last started process of a node."""
+    """Return the most recently started process of a node."""
     return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', server.log)[-1])
 
 

@@ -236,7 +236,7 @@ def test_what_is_printed_is_read_back_as_the_same(
 
 
 def ladders_of(tmp_path: Path, text: str, *words: str) -> list[dict[str, Any]]:
-    """Return the further ladders printed for a file with the given text."""
+    """Return the additional ladders that the command prints for a file with this text."""
     file = tmp_path / "arena.toml"
     file.write_text(text)
     found: list[dict[str, Any]] = tomllib.loads(shown("serve", "--print-config", "--config", file, *words))["ladders"]

@@ -1,4 +1,4 @@
-"""A server at a Unix socket: bots and the command line connect with `unix:PATH`."""
+"""A server on a Unix socket: bots and the command line connect with `unix:PATH`."""
 
 from __future__ import annotations
 

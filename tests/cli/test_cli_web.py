@@ -40,7 +40,7 @@ from tests.cli.web_process_rig import ask, browsing
 from tests.documents import ADDRESS, first_bots
 
 STEPS = 40
-"""Further replay steps that the test requests, besides the first step of each replay."""
+"""Number of replay steps that the test requests besides the first step of each replay."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def place(request: pytest.FixtureRequest, places: dict[str, tuple[str, int]]) ->
 
 
 def in_budget(place: tuple[str, int], path: str) -> tuple[HTTPResponse, bytes]:
-    """Request a page. Wait while the server refuses calls of this address: a slow machine uses up its budget sooner."""
+    """Request a page. Wait while the server refuses calls from this address: slow machines use up their budget."""
     until = time.monotonic() + PATIENCE
     while b"have used it up" in (got := ask(place, path))[1] and time.monotonic() < until:
         time.sleep(1)

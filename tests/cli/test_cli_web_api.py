@@ -55,7 +55,7 @@ NOT_HERE = {
     ("data", "/live/matches/17"): "match 17 is not being played",
     ("server", "/live/matches/17"): "match 17 is not being played",
 }
-"""Errors of the examples without a server, an event or a running match."""
+"""Errors that the examples cause without a server, an event or a running match."""
 
 
 @pytest.fixture(scope="module")
@@ -327,7 +327,7 @@ def test_every_endpoint_is_described_and_its_example_is_answered_so(place: tuple
 
 
 def strict(document: Any, schema: Any, described: Any) -> Any:
-    """Return the document with schemas that forbid further fields."""
+    """Check a document as if its schemas forbade further fields, and return the document."""
     if "$ref" in schema:
         return strict(document, described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], described)
     if "anyOf" in schema and document is not None:

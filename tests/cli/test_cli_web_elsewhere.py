@@ -1,4 +1,4 @@
-"""A match on other sites: which sites may embed it, and the oEmbed description of its address."""
+"""A match on other sites: which sites may embed it, and the oEmbed description of its URL."""
 
 from __future__ import annotations
 

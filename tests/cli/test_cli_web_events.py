@@ -60,8 +60,8 @@ def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
 
 
 def play(connection: Connection, name: str, rounds: int, now: int, loses: int = 5) -> None:
-    """Start an event of ann and bob, and play some or all of its rounds. Ann loses each of the given number of
-    matches.
+    """Start an event of ann and bob, and play some or all of its rounds. Ann loses every match whose table number is
+    divisible by `loses`.
     """
     ann, bob = (each.bot_id for each in contests.entrants(connection, contests.find(connection, name).id))
     event = contests.start(connection, name, {ann: b"a" * 16, bob: b"b" * 16}, EarlierMatches(), now)
@@ -293,7 +293,7 @@ def test_a_server_answers_as_its_directory_does(tmp_path: Path) -> None:
 
 
 def compare(server: str, data: Path, folder: Path) -> None:
-    """Compare all answers of a server about events with those of its directory."""
+    """Check that a server and its directory give the same answers about events."""
 
     @contextmanager
     def source() -> Iterator[DataSource]:

@@ -1,4 +1,4 @@
-"""Past ladders on the pages, and the age of the present ladder when newer results cannot be fitted."""
+"""Past ladders on the pages, and the age of the current ladder when newer results cannot be fitted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GAME = "sixth_sense"
 
 
 class _Changed:
-    """A directory whose present ladder differs from the past one."""
+    """A directory whose current ladder differs from the past one."""
 
     def __init__(self, directory: Directory, **changes: object) -> None:
         self._directory, self._changes = directory, changes

@@ -1,7 +1,7 @@
 """Secrecy of a running round: no page reveals any of its content.
 
 The test runs a server, scripted bots and all pages. The bots answer only when the test allows it. While they owe
-decisions, the test reads and compares all public data. During a round the data must stay unchanged. It contains only
+decisions, the test reads and compares all public data, which must not change during a round. The data contain only
 finished rounds that the seats have received, with all cards shown.
 """
 

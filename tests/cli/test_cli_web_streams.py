@@ -34,7 +34,7 @@ class Streams:
         self._sockets = sockets
 
     def ask(self, number: int) -> None:
-        """Open the given number of further streams at once. The server closes the streams that it refuses."""
+        """Open the given number of further streams at once. The server closes those that it refuses."""
         asked = [socket.create_connection(self._place, PATIENCE) for _ in range(number)]
         for each in asked:
             each.sendall(REQUEST)

@@ -91,7 +91,7 @@ def finished(
 
 def with_ladders(path: Path, game: Game = SIXTH_SENSE) -> Path:
     """Create a data directory with published ladders. It has one match on the game's default ladder and three on a
-    ladder "slow": two in that ladder's first season, and one with other places in the second.
+    ladder "slow": two in that ladder's first season, and one in the second, with different places.
     """
     directory_of(path, 4, game=game)
     with open_to_amend(path) as connection:

@@ -1,4 +1,4 @@
-"""Pages at a free port, requested as by a browser without scripts."""
+"""Pages on a free port, requested as by a browser without scripts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.cli.cli_rig import ARENA, PATIENCE
 
 @contextmanager
 def browsing(*options: str, log: list[str] | None = None, files: int | None = None) -> Iterator[tuple[str, int]]:
-    """Run the pages at any free port. At the end they must stop cleanly.
+    """Run the pages on any free port. At the end they must stop cleanly.
 
-    `log` receives the lines that they log. `files` limits the number of files that they may open.
+    `log` receives the lines that the pages log. `files` limits the number of files that they may open.
     """
     command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
     if files is not None:

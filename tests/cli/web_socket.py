@@ -1,4 +1,4 @@
-"""A handwritten WebSocket client, which sends and receives the messages of a browser or any program."""
+"""A handwritten WebSocket client for the messages of a browser or of any other program."""
 
 from __future__ import annotations
 

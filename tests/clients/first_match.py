@@ -1,11 +1,11 @@
-"""From an empty folder to the first rated match in each language that has an SDK, as the documents describe it.
+"""The way from an empty folder to the first rated match in each language that has an SDK, as documented.
 
     python -m tests.clients.first_match [--language go …] [--json]
 
-Each run begins with a copy of the checkout in an otherwise empty folder. It starts the server as in the README. With
-the unchanged commands of the SDK's README it installs packages, and builds and starts the bot. The environment contains
-nothing else of this project. The bot is the one in docs/languages.md or a starter. Only the server's port differs.
-Package managers may use downloads that this user has cached, but no compiled files.
+Each run begins with a copy of the checkout in an otherwise empty folder. It starts the server as in the README. Then it
+installs packages, and builds and starts the bot, with the unchanged commands of the SDK's README. The environment
+contains nothing else from this project. The bot is the one in docs/languages.md or a starter. Only the server's port
+differs. Package managers may use downloads that this user has cached, but no compiled files.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Guide(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Durations in seconds of wall-clock time, except the last, which is processor time."""
+    """Durations in seconds. All are wall-clock time, except the last, which is processor time."""
 
     server: float
     """Time from the copy of the checkout until the server listens."""
@@ -117,7 +117,7 @@ def newcomer(home: Path) -> dict[str, str]:
 
 
 def copy_checkout(to: Path) -> None:
-    """Copy the files of the repository with uncommitted changes."""
+    """Copy the files of the repository, including uncommitted changes."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     for name in listed.stdout.decode().split("\0")[:-1]:
@@ -144,7 +144,7 @@ def first_match(language: str, folder: Path) -> Steps:
 
 
 def first_match_of_new(language: str, folder: Path, address: str) -> None:
-    """Follow the instructions that `arena new` prints for a bot in a language, with a server at any address."""
+    """Follow the instructions that `arena new` prints for a bot in a language, with the server at this address."""
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir()
     environment = newcomer(home)

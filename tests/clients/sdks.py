@@ -25,7 +25,7 @@ End: TypeAlias = tuple[Sequence[str], int, str]
 
 
 def started(command: Command, folder: Path, *words: str, **env: str) -> subprocess.Popen[str]:
-    """Start a program with the folder in which it runs as its home folder."""
+    """Start a program in a folder that is also its home folder."""
     line = [word.replace("{home}", str(folder)) for word in (*command, *words)]
     home = {**os.environ, "HOME": str(folder), **env}
     return subprocess.Popen(line, cwd=folder, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -68,7 +68,7 @@ class Sdk:
     authorities: ClassVar[bool] = True
     """True if the SDK accepts an authority's certificate in place of the server's."""
     wrong: ClassVar[Sequence[End]]
-    """Command lines that end the random sample with an error, besides those of `ALIKE`."""
+    """Command lines with which the random sample ends with an error, besides those in `ALIKE`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -98,7 +98,7 @@ class Sdk:
 
     @abstractmethod
     def compiled(self, program: str, name: str) -> Command:
-        """Compile an author's bot in a project set up by the README's commands."""
+        """Compile an author's bot, in a project that the README's commands create."""
 
     def generated(self, to: Path) -> tuple[Path, Path]:
         """Generate the protocol's code. Return its folder and the folder of the repository's copy."""
@@ -508,4 +508,4 @@ SDKS: Final = {sdk.name: sdk for sdk in (TypeScript, Go, Cpp, Rust, Java)}
 ALIKE: Final[Sequence[End]] = (
     (("--server", "127.0.0.1:1", "--give-up-after=0", "--token", "t"), 4, "random: no connection to 127.0.0.1:1.*"),
 )
-"""Command lines with which every sample ends in the same way."""
+"""Command lines with which every SDK's sample ends in the same way."""

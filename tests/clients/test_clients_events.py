@@ -1,5 +1,5 @@
-"""An event with a bot in every language: each enters in its hello and is in the event's roll with its own random
-bytes.
+"""An event with a bot in every language: each bot enters in its hello, and the event's roll lists it with its own
+random bytes.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ PROGRAMS: Final = {
     "rust": (str(BUILD / "client-rust" / "rules"),),
     "java": ("java", "-cp", f"{JAVA / 'arena-client.jar'}:{JAVA / 'jars' / '*'}", "arena.samples.Rules"),
 }
-"""Every seat except that of the page: its name, its program, and the command line that all samples share."""
+"""Every seat except the page's: its name, its program, and the command line that all samples share."""
 PAGE: Final = "page"
 UNHURRIED: Final = (
     *("--soft-limit", "60", "--bank", "600", "--grace", "600", "--newcomer-grace", "600", "--restart-hold", "600"),
@@ -50,7 +50,7 @@ UNHURRIED: Final = (
 )
 """Limits that no busy machine reaches, so any blame in this test is wrong."""
 SOME_LINES: Final = 40
-"""Number of journal rows after which a match counts as half-way. A whole match has some hundreds."""
+"""Number of journal rows after which a match counts as half-way through. A whole match has some hundreds."""
 
 pytestmark = [
     pytest.mark.process,
@@ -129,7 +129,7 @@ class Table:
             return tried.connect_ex(("127.0.0.1", self._web)) != 0
 
     def in_the_middle(self) -> int | None:
-        """Return a match that is half-way at present."""
+        """Return a running match that is about half-way through."""
         with open_readonly(self.data) as connection:
             stored = matches.list_matches(connection, limit=100_000)
         playing = {match.match_id for match in stored if match.state is MatchState.PLAYING}

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.process
 
 
 def of_each(*names: str, long: Sequence[str] = LONG) -> pytest.MarkDecorator:
-    """Run a test with each SDK, or with some, whose tools are installed."""
+    """Run a test with each SDK, or with the named ones; skip those whose tools are not installed."""
     return pytest.mark.parametrize(
         "name",
         [
@@ -162,7 +162,7 @@ def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path
 
 @of_each("rust")
 def test_a_bot_that_lists_all_of_what_may_grow_does_not_compile(sdk: Sdk) -> None:
-    """An author's project names each public field of a struct without `..` and each variant of an enum without `_`."""
+    """The author's project lists all public fields of a struct without `..` and all variants of an enum without `_`."""
     program, expected = ["use arena_client::*;", "fn main() {}"], {}
     places = {
         "decision": "",
@@ -212,7 +212,7 @@ def test_a_bot_can_be_a_module_and_the_sources_lie_beside_the_jar(sdk: Sdk, tmp_
 def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
     sdk: Sdk, tmp_path: Path
 ) -> None:
-    """The bot compiles unchanged in its own project. After a stop as by Ctrl-C it returns to a log that has grown."""
+    """The bot compiles unchanged in its own project. After a stop as by Ctrl-C, it returns to a longer log."""
     bot = sdk.shown(sdk.fence)
     assert len([line for line in bot.splitlines() if line.strip()]) <= sdk.lines
     assert bot in first_bots(), "both pages show the same"
@@ -517,7 +517,7 @@ def test_tls_and_what_is_in_its_way(sdk: Sdk, tmp_path: Path) -> None:
         always = ("--quiet", "--matches", "1", "--token-file", "t", "--server", address)
         with started(sdk.sample(0), tmp_path, *always, *words) as bot:
             errors = bot.communicate(timeout=PATIENCE)[1]
-        # gRPC warns about a certificate whose name is an address
+        # the last line only: gRPC warns about a certificate whose name is an address
         return bot.returncode, (errors.splitlines() or [""])[-1]
 
     if sdk.authorities:

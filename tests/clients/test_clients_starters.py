@@ -1,4 +1,4 @@
-"""Starters: each plays both games, is short, and marks the place for the author's own idea."""
+"""Starters: each plays both games, is short, and marks the place for its author's own idea."""
 
 from __future__ import annotations
 

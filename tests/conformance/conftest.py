@@ -1,5 +1,5 @@
-"""Rewrite the asserts in the promises so that failures explain themselves. They are plain functions outside the test
-modules.
+"""Rewrite the asserts in the promises so that failures explain themselves. The promises are plain functions outside the
+test modules.
 """
 
 import pytest

@@ -56,8 +56,8 @@ class HighCardView(NamedTuple):
     low: bool
     hand: bytes
     predictions: bytes
-    """By seat, the prediction plus one, or 0 without a prediction. Until all have predicted, a view shows only its own
-    seat's prediction.
+    """By seat, the prediction plus one, or 0 without a prediction. Until all seats have predicted, a view shows only
+    the observing seat's prediction.
     """
     plays: bytes
     takers: bytes
@@ -227,8 +227,8 @@ class HighCard:
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
-        """Return a game with the unseen cards dealt anew. While seats predict, no other seat has predicted yet in this
-        game.
+        """Return a game with the unseen cards dealt anew. If seats are still predicting, no other seat has predicted in
+        this game.
         """
         deck, choices = self.truth(view, rng)
         assert isinstance(view, HighCardView), "or there is no truth"

@@ -28,7 +28,7 @@ _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The places where the pieces of a game can be."""
+    """The places where the pieces of a game can be found."""
 
     root: Path
     games: Mapping[str, Game]

@@ -212,7 +212,7 @@ COPIES: Final[dict[str, Callable[[State[Any, Any]], State[Any, Any]]]] = {
 
 
 def a_copy_plays_on_as_the_game_does(table: Table) -> None:
-    """Changes of a copy do not affect the original, for every way of copying and for copies of sampled games."""
+    """Changes to a copy do not affect the original, for every way of copying and for copies of sampled games."""
     rng = Random(str(table))
     for state in table.walk(5, rng):
         if state.player != OVER and rng.random() > 0.01:
@@ -231,7 +231,7 @@ def a_copy_plays_on_as_the_game_does(table: Table) -> None:
 
 
 def _play_on(table: Table, state: State[Any, Any]) -> None:
-    """Play some rounds: equal positions lead to equal play. Sometimes a seat reads its vector meanwhile."""
+    """Play some rounds: equal positions lead to equal play. Now and then a seat reads its vector."""
     chance = Random(1)
     for _ in range(200):
         if state.player == OVER:
@@ -267,7 +267,7 @@ def it_takes_numpys_numbers_and_gives_none(table: Table) -> None:
 
 
 def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
-    """No other seat sees a simultaneous choice before all have chosen."""
+    """No seat sees another seat's simultaneous choice before all have chosen."""
     rng = Random(str(table))
     for state in table.walk(4, rng):
         waiting = state.waiting()
@@ -321,8 +321,8 @@ def a_vector_is_what_its_fields_say(table: Table) -> None:
 
 
 def _both_arrays_say_it(state: State[Any, Any], seat: int, fields: Sequence[Field], vector: list[float]) -> None:
-    """Check that a float32 array has the same numbers, and a byte array the same within one step, up to the largest
-    byte.
+    """Check that a float32 array has the same numbers, and a byte array the same within one step, except where a byte
+    clips a number.
     """
     floats, steps = array("f", [7] * len(vector)), bytearray([7] * len(vector))
     state.vector_into(seat, floats)

@@ -1,4 +1,4 @@
-"""Checks of a game's secrets: facts that a seat cannot know do not change anything that it sees.
+"""Checks of a game's secrecy: facts that a seat cannot know do not change anything that it sees.
 
 They are plain functions over a game's tables. The compared worlds come from the game's own `sample`. The games' tests
 in tests/engine redeal the hidden cards without `sample`, so that one mistake cannot hide another.
@@ -20,7 +20,7 @@ from tests.conformance.table import Table
 
 PLAIN: Final = (int, bool, str, bytes, type(None))
 MOST_WORLDS: Final = 40
-"""Number of worlds compared per table and seed, spread over the game."""
+"""Maximum number of positions compared per table and seed, drawn from the whole game."""
 
 
 class NoView(NamedTuple):
@@ -141,7 +141,7 @@ def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
             world = table.game.sample(view, Random(1))
         except ViewError:
             continue
-        # at the end a seat may believe that another seat's last choice is still due
+        # at the end, the seat's view may allow that another seat's last choice is still due
         assert world.player != OVER
         assert world.view(seat) == view
 

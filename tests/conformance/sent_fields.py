@@ -45,7 +45,7 @@ def view_of(decision: play_pb2.Decision, game: Game) -> Any:
 
 
 def record_of(report: play_pb2.RoundReport, game: Game) -> Any:
-    """Return the record of a round in the same way as `view_of`."""
+    """Return the record of a round, read in the same way as by `view_of`."""
     return getattr(report, game.name) if report.WhichOneof("record") else _read(report.other, game)
 
 

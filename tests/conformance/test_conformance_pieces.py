@@ -1,4 +1,4 @@
-"""Every game has all its pieces. A failing test names the missing piece and its file."""
+"""Every game has all pieces that it needs. A failing test names the missing piece and its file."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None
 
 
 def drawn(what: RenderableType) -> str:
-    """Draw the replay at the promised width, without colour."""
+    """Return a drawing at the promised width, without colour."""
     console = Console(file=StringIO(), width=80, color_system=None, legacy_windows=False)
     console.print(what)
     text = console.file.getvalue()  # type: ignore[attr-defined] # it is the StringIO above

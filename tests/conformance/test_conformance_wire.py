@@ -26,7 +26,7 @@ TO_TRAVEL = ("its messages", "its line for views", "its line for rounds")
 
 
 def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
-    """Return the bytes of a question to a seat, or of its view alone."""
+    """Return the bytes of a question to a seat, or only of the seat's view."""
     legal = state.legal(seat) if asked else ()
     return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 

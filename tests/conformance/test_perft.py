@@ -1,6 +1,4 @@
-"""Lines of play of small deals. The counts of the engine, of the reference implementations and in the files are
-equal.
-"""
+"""Lines of play from small deals: the engine, the reference implementations and the files have equal counts."""
 
 from __future__ import annotations
 
@@ -163,7 +161,7 @@ def test_6th_sense_plays_a_6_9_in_two_ways_and_a_0_as_itself_or_on_any_card(seat
 
 
 def test_6th_sense_with_the_trump_turned_late_has_the_same_lines() -> None:
-    """The trump is secret until then, but no choice depends on the trump."""
+    """The trump stays unknown until all have predicted, but no choice depends on it."""
     cases = {case.name: case for case in FILES["sixth_sense"][1]}
     at_once, late = cases["four seats, any prediction"], cases["four seats, the trump turned late"]
     assert (at_once.hands, at_once.turned, late.options) == (late.hands, late.turned, {"late_trump": True})
@@ -183,8 +181,8 @@ def test_nullern_without_a_trump_is_factorials(seats: int, hand: int) -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5])
 def test_nullern_with_a_trump_each_leaves_a_choice_only_where_none_was_led(seats: int) -> None:
-    """Two cards each, one of them trump. If a trump is led, all other seats must play their trumps. Otherwise each seat
-    has two choices. The rest is forced.
+    """Each seat has two cards, one of them a trump. If a trump is led, all others must play their trumps. Otherwise
+    each seat has two choices. The rest is forced.
     """
     hands = [[f"blue {seat + 1}", f"red {seat + 1}"] for seat in range(seats)]
     counted = both("nullern", deal(hands, "blue 20", round=1))

@@ -23,7 +23,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
     ".*_cache",
     "build",
     "demo-data",
-    "*-pytest-*.pyc",  # these name the files of the repository
+    "*-pytest-*.pyc",  # these contain paths of the original repository
     "node_modules",
     "*.egg-info",
     PIECES.name,
@@ -55,7 +55,7 @@ _LINES: Final = {
         (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
     ],
 }
-"""The game's lines in existing files, each as a place and the text to add there."""
+"""The game's lines in existing files, each as a pattern and its replacement with the added text."""
 
 
 def add_game(tree: Path) -> None:

@@ -1,7 +1,8 @@
-"""The process that forks the servers of a trial. It has imported everything and forks a server for each input line.
+"""The process that forks the servers of a trial. It imports everything once, then forks a server for each input line.
 
 A server therefore starts within a fraction of a second. An input line is JSON: the step at which the server dies or "",
-the number of times, options and log. The output lines are the server's pid, the server's own output, and how it ended.
+the number of times it reaches the step, options, and log file. The output lines are the server's pid, its own output,
+and how it ended.
 """
 
 from __future__ import annotations

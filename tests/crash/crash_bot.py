@@ -1,7 +1,7 @@
 """A seeded bot in its own process. Its choices depend only on its seed and the view.
 
-It records every question before it answers, and every result. Each record is a single write, so that the judge can read
-it.
+It records every question before it answers, and every result. Each record is a single write, so that the judge never
+reads half a record.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CrashBot(Bot):
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
-        time.sleep(self._thinks)  # a match lasts longer than several servers
+        time.sleep(self._thinks)  # so that a match outlives several servers
         return super().decide_many(decisions)
 
     def decide(self, decision: Decision) -> int:

@@ -1,4 +1,4 @@
-"""The judge of a trial. From its bots' point of view, every match must be the same as without a disturbance.
+"""The judge of a trial. To the bots, every match must look the same as without a disturbance.
 
 The judge plays each match again with the same seed and nonces. The bots must have received the same questions, made the
 same choices and seen the same end, although their server died repeatedly.
@@ -65,7 +65,7 @@ class Course:
     """The course of a match, as recorded."""
 
     moves: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """By decision, the bot that made it and the bot's choice."""
+    """By decision, the bot that made it and its choice."""
     over: Over | None = None
     restored: int = 0
     """Number of server deaths that the match survived."""
@@ -102,10 +102,10 @@ class Witness:
         """By decision, every question that follows from the recorded inputs."""
         self._lines = [header]
         self._match = _match(read_unfinished(self._lines, "journal")[0])
-        self._read(Begun(Instant(0)))  # here the match begins, if its first server died before that
+        self._read(Begun(Instant(0)))  # begin the match here if its first server died before beginning it
 
     def follow(self, lines: Sequence[str]) -> None:
-        """Read a journal's rows of the match. They include all rows of earlier journals."""
+        """Read the match's rows in a journal. They include all its rows in earlier journals."""
         known = len(self._lines)
         assert lines[:known] == self._lines, f"the journal has lost something of {lines[0][:100]}"
         for event in read_unfinished([lines[0], *lines[known:]], "journal")[1]:

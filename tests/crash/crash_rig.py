@@ -28,7 +28,7 @@ from tests.postgresql import Server, named_in
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-"""Seconds after which a trial fails."""
+"""Seconds of waiting after which a trial fails."""
 TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 SLOWNESS = 1_000_000
 """Microseconds beyond its soft limits that a bot may lose on a busy machine. A server's death costs much more."""
@@ -164,7 +164,7 @@ class Trial:
     # --- processes ---
 
     def start(self, step: str = "", time: int = 1, *, drain: float = 0.0) -> None:
-        """Start a server without waiting until it listens. It dies when it reaches a step for the given time."""
+        """Start a server without waiting until it listens. It dies when it reaches `step` for the `time`-th time."""
         options = ["--data", self.data, "--address", self._address, "--patience", "0.3", "--drain", drain, "--log-json"]
         self._birthplace.say(json.dumps([step, time, [*map(str, options), *self._options], str(self.log)]))
         self.server = int(self._birthplace.hear().removeprefix("pid "))
@@ -181,13 +181,13 @@ class Trial:
         return said
 
     def kill(self) -> None:
-        """Kill the server at its present step."""
+        """Kill the server at whatever step it has reached."""
         assert self.server is not None
         os.kill(self.server, signal.SIGKILL)
         self.dead()
 
     def dead(self) -> None:
-        """Wait until SIGKILL has ended the server and its writer process has ended. Check the files that they left."""
+        """Wait until SIGKILL has ended the server and its writer process is gone. Check the files that they left."""
         self._ended(-signal.SIGKILL)
         with database_of(self.data).locked():
             pass
@@ -207,7 +207,7 @@ class Trial:
         self._ended(0)
 
     def refused(self, why: str) -> None:
-        """Wait for a server that could not start. Return the reason."""
+        """Wait for a server that cannot start. Check that its log contains the reason."""
         self._ended(1)
         assert why in self.last_words
 
@@ -261,7 +261,7 @@ class Trial:
         until(silent, "the bots to be asked nothing more")
 
     def says(self, *words: str) -> None:
-        """Wait until the server's log has one more of these events."""
+        """Wait until the server's log contains another of these events."""
 
         def said() -> int:
             return sum(map(self.log.read_text().count, words))
@@ -285,7 +285,7 @@ class Trial:
     # --- the judge ---
 
     def look(self) -> None:
-        """Check that the data directory contains everything that was shown or sent, as if the server died now."""
+        """Check that the data directory contains everything that was shown or sent, as if the server had just died."""
         assert all(bot.poll() is None for bot in self._bots), "a bot ended"
         for notes in self.notes.values():
             if notes.path.exists():

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     owner: Any
     name: str
     counts: Callable[..., bool] = lambda *_: True
-    """Return True if a call with these arguments belongs to this step."""
+    """Function that returns True if a call with these arguments belongs to this step."""
 
 
 def _with_reports(_: object, encoded: bytes) -> bool:
@@ -45,7 +45,7 @@ STEPS = {
     # a registration
     "before a registration is committed": Step("after", bots, "register"),
     "a registration is stored": Step("after", accounts.Accounts, "register"),
-    # the end of a match, in order
+    # the end of a match, in chronological order
     "the result is computed": Step("before", persistence.MatchPersistence, "record"),
     "before the transaction": Step("before", matches, "finish"),
     "before the ratings": Step("before", ratings, "rate"),
@@ -80,7 +80,7 @@ STEPS = {
 
 
 def arm(step: Step, time: int) -> None:
-    """Make this process die when it reaches a step for the given time."""
+    """Make this process die when it reaches a step for the `time`-th time."""
     original, server = getattr(step.owner, step.name), os.getpid()
 
     def reach(when: str, arguments: tuple[Any, ...]) -> None:
@@ -112,7 +112,7 @@ def arm(step: Step, time: int) -> None:
 
 
 def serve(step: str, time: int, options: Sequence[str]) -> None:
-    """Run the command, which dies when it reaches a step for the given time. The step "" never occurs."""
+    """Run the command, which dies when it reaches a step for the `time`-th time. The step "" never occurs."""
     if step:
         # a journal file is full within seconds
         store.open_journal = partial(journal.open_journal, full=1 << 17)  # type: ignore[attr-defined]

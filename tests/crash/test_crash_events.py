@@ -37,7 +37,7 @@ def found(it: Trial) -> tuple[StoredEvent, list[MatchRow], int]:
 
 
 def in_round(it: Trial, rounds: int) -> bool:
-    """Return True if the event is in a later round and its tables play."""
+    """Return True if at least `rounds` rounds have begun and at least two tables are playing."""
     _, played, begun = found(it)
     return begun >= rounds and sum(row.state is MatchState.PLAYING for row in played) >= 2
 

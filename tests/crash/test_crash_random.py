@@ -22,7 +22,7 @@ def run(directory: Path, kills: int, capacity: int = 4, thinks: float = 0.02, *,
 
 
 def _one_more_end(it: Trial) -> None:
-    """End the server at any moment of its start, while bots return or during play. Sometimes stop it cleanly
+    """Kill the server at a random moment: while it starts, while bots return, or during play. Sometimes stop it cleanly
     instead.
     """
     way = it.chance.random()
@@ -41,7 +41,7 @@ def _one_more_end(it: Trial) -> None:
 
 
 def _moment(it: Trial, longest: float) -> None:
-    """Do not wait, so that the end comes at any moment."""
+    """Pause for a random time, so that the end comes at a random moment."""
     time.sleep(it.chance.uniform(0.0, longest))
 
 

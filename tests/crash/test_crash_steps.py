@@ -20,7 +20,7 @@ AT_REGISTRATION = (
 )
 """Steps at which the first servers die, while bots register."""
 DEATHS = (
-    # the end of a match, in order
+    # the end of a match, in chronological order
     ("the result is computed", 3),
     ("before the transaction", 1),
     ("before the ratings", 2),
@@ -51,7 +51,7 @@ DEATHS = (
     ("a full journal", 1),
     ("the journal has a new file", 2),
 )
-"""The step at which each later server dies, and how often it reaches the step before that."""
+"""The step at which each later server dies, and the number of times it reaches the step, including the last."""
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
@@ -79,7 +79,7 @@ def test_every_step_is_tried() -> None:
 
 @pytest.mark.parametrize("number", [12, pytest.param(len(DEATHS), marks=pytest.mark.long)])
 def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, number: int) -> None:
-    """Return steps that the seed selects, in their order. With `--long` return all steps."""
+    """Try steps that the seed selects, in the order of the list. With `--long`, try all steps."""
     chosen = seed()
     drawn = sorted(Random(chosen).sample(range(len(DEATHS)), number))
     run(tmp_path, chosen, [DEATHS[each] for each in drawn])
@@ -89,7 +89,7 @@ def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path, nu
 def test_a_hundred_deaths_at_steps_in_any_order_cost_no_match_and_change_none(tmp_path: Path) -> None:
     chosen = seed()
     chance = Random(chosen)
-    # A start reaches these steps once, or once per match. So do not wait for a second time.
+    # A start reaches these steps only once, or once per match, so a higher number of times would never come.
     most = {
         "the journal is copied": 1,
         "before matches are restored": 1,

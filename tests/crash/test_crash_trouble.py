@@ -15,7 +15,7 @@ from arena.store.base.directory import database_of
 from tests.crash.crash_rig import Trial, seed, trial
 
 NOT_WRITTEN = ("journal not written yet", "match not begun")
-"""Log events about unwritten data. The second occurs if no match runs at that moment."""
+"""Log events about unwritten data. The second occurs if no match is running at that moment."""
 NOT_STORED = "result not stored yet"
 
 

@@ -1,7 +1,7 @@
 """An SDK bot that plays casual matches or accepts challenges until it is stopped.
 
 Arguments: address, name, token file, then any of "casual", "challenges" and "crash" (it raises an error in its first
-decision). For each match it prints a line with kind, number and bots.
+decision). For each match it prints a line with the match's kind, number and bots.
 """
 
 import sys

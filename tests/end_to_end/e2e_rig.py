@@ -112,7 +112,7 @@ class Server:
             pass
 
     def ended(self, patience: float = PATIENCE) -> int:
-        """Wait for the server's end. Return its exit status."""
+        """Wait until the server ends. Return its exit status."""
         return self.process.wait(patience)
 
     def memory(self, kind: str = "VmRSS") -> int:
@@ -169,7 +169,7 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 @contextmanager
 def program(*command: str, listened_to: bool = True, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a process during the `with` block, with variables of its environment. Kill it if it still runs at the end."""
+    """Run a process with further environment variables during the `with` block. Kill it if it still runs at the end."""
     process = subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.PIPE if listened_to else subprocess.DEVNULL,

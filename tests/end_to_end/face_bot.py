@@ -1,4 +1,4 @@
-"""A bot that plays its first legal action in the way that its first argument names.
+"""A bot that plays the first legal action. Its first argument selects how the client runs it.
 
 `python face_bot.py FACE ADDRESS NAME TOKEN_FILE [MATCHES]`
 """

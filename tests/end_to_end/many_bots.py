@@ -1,4 +1,4 @@
-"""Many bots in one process, which play the first legal action after the same time, until they are stopped.
+"""Many bots in one process, which play the first legal action after the same delay, until they are stopped.
 
 `python many_bots.py ADDRESS TOKENS CAPACITY SECONDS NAME…`; TOKENS is a directory.
 """

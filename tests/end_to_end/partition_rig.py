@@ -19,7 +19,7 @@ import pytest
 TEST: Final = "test"
 """The party of the test itself."""
 _FIRST: Final = ip_address("198.18.0.1") + 256 * (os.getpid() % 512)
-"""The first address of this process: tests that run at the same time do not share a network."""
+"""The first address for this process, so that tests that run at the same time do not share a network."""
 _DROP: Final = """
 table bridge cuts {
     set cut { type ipv4_addr . ipv4_addr; }
@@ -66,7 +66,7 @@ class Namespaces:
         return ["nsenter", f"--net=/run/netns/{self._prefix}{party}"]
 
     def part(self, one: str, other: str) -> None:
-        """Let all packets between two parties vanish."""
+        """Drop all packets between two parties."""
         self._nft(f"add element bridge cuts cut {self._both(one, other)}")
 
     def heal(self, one: str, other: str) -> None:
@@ -87,7 +87,7 @@ class Namespaces:
 
 @contextmanager
 def network(*parties: str) -> Iterator[Namespaces]:
-    """Connect parties during the `with` block. Skip the test where namespaces or nft are missing."""
+    """Connect parties during the `with` block. Skip the test if namespaces or nft are missing."""
     try:
         made = Namespaces(*parties)
     except (OSError, subprocess.CalledProcessError) as error:

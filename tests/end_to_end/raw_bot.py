@@ -1,4 +1,4 @@
-"""A handwritten bot for tests that send messages which no library would send."""
+"""A handwritten bot for tests that send messages no library would send."""
 
 from __future__ import annotations
 

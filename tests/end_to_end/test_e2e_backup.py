@@ -1,4 +1,4 @@
-"""Backups of a running server. Server or backup may be killed at any moment, and each finished backup is complete."""
+"""Backups of a running server. Server and backup may be killed at any moment, yet each finished backup is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.end_to_end.e2e_rig import ARENA, ROOT, audit, server, until
 
 
 def begun(data: Path, to: Path) -> subprocess.Popen[str]:
-    """Wait until a backup has begun or finished."""
+    """Start a backup, and wait until it has begun or finished."""
     command = [str(ARENA), "backup", str(to), "--data", str(data)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     until(lambda: process.poll() is not None or [*to.parent.glob(f"{to.name}*")], "a backup that begins", PATIENCE)
@@ -24,9 +24,7 @@ def begun(data: Path, to: Path) -> subprocess.Popen[str]:
 
 
 def sound(backup: Path, data: Path, starts: bool) -> int:
-    """Restore a backup and audit it: every replay, and each ladder bit for bit. Return the number of finished
-    matches.
-    """
+    """Restore a backup and audit every replay, and each ladder bit for bit. Return the number of finished matches."""
     shown("restore", backup, "--data", data)
     found = audit(data)
     assert found.interrupted == []
@@ -43,10 +41,10 @@ def sound(backup: Path, data: Path, starts: bool) -> int:
 
 
 def run(it: Trial, backups: Path, kills: int) -> int:
-    """Kill backup and server in turn, several times, with a backup each time. Return the number of finished backups."""
+    """Begin several backups, and kill backup and server alternately. Return the number of finished backups."""
     for number in range(kills):
         process = begun(it.data, backups / f"{number}")
-        time.sleep(it.chance.uniform(0, 0.05))  # do not wait, so that the kill comes at any moment
+        time.sleep(it.chance.uniform(0, 0.05))  # so that the kill comes at a random moment
         if number % 2:
             process.kill()
         else:

@@ -29,7 +29,7 @@ def delete(data: Path) -> None:
 
 
 def replace(data: Path) -> None:
-    """Replace a file by a copy, including the newest possible copy."""
+    """Replace the database with a copy of it, the newest possible."""
     shutil.copy(data / "arena.db", data / "copy")
     (data / "copy").rename(data / "arena.db")
 
@@ -77,13 +77,13 @@ def test_a_server_ends_when_its_files_are_gone_and_no_result_is_told_that_is_not
         for process in stopped:
             os.kill(process, signal.SIGCONT)
         assert arena.ended() == 1
-        # without the whole directory, the error names the file that the server checks first
+        # if the whole directory is missing, the error names the file that the server checks first
         missing = [named, "replays/00000001.gz"] if harm is move else [named]
         assert any(
             f"{data / file} was deleted or replaced while the server had it open" in arena.log for file in missing
         )
         told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
-    # If the database still exists, it may contain more than the copy.
+    # If the database still exists, it may contain more results than the copy.
     if harm is delete_replays:
         with open_readonly(data) as connection:
             rows = matches.list_matches(connection, limit=1000)
@@ -133,7 +133,7 @@ def files(data: Path) -> dict[str, bytes]:
 
 
 def other_migrated(path: Path) -> None:
-    """Return another program's database that also uses Alembic."""
+    """Create the database of another program that also uses Alembic."""
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE alembic_version (version_num TEXT)")
         database.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")

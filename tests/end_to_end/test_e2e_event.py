@@ -1,4 +1,4 @@
-"""An event of a class: the page's commands, from the invitations to the certificate, with a real server and bots."""
+"""An event for a class: the page's commands, from the invitations to the certificate, with a real server and bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server under floods. They use no more than their budget, and bots continue to play."""
+"""A server under floods. The floods use no more than their budget, and bots continue to play."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
 
 
 def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
-    """Flood the server without end. Open a new connection whenever one is closed."""
+    """Flood the server forever. Open a new connection whenever one is closed."""
     while True:
         with suppress(AssertionError, OSError), RawConnection(address) as connection:
             while True:

@@ -23,7 +23,7 @@ def documented(*words: object) -> Any:
 
 
 def told_of(bot: RawBot, matches: int) -> Callable[[], bool]:
-    """Return True if a bot has received the results of the given number of matches."""
+    """Return a condition: the bot has received the results of this number of matches."""
     return lambda: len(bot.reports) >= matches
 
 

@@ -32,8 +32,8 @@ class Weighing(RawBot):
 
 
 def lie_behind(data: Path) -> tuple[int, list[int]]:
-    """Record matches of all bots that end in their absence. Return the size of the log before these matches, and their
-    numbers.
+    """Record matches of all bots that end while the bots are absent. Return the log's size before these matches, and
+    the numbers of the matches.
     """
     with open_to_amend(data) as connection:
         players = [bots.known(connection, name).id for name in NAMES]

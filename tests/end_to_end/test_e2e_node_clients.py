@@ -1,4 +1,4 @@
-"""Clients at a server of several nodes: Python's in all ways to play. Real processes."""
+"""Clients at a server of several nodes: the Python client, run in every possible way. Real processes."""
 
 from __future__ import annotations
 

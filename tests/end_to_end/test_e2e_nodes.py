@@ -1,4 +1,4 @@
-"""A server of several nodes on one data directory: bots with a stream to each, deaths, stops. Real processes."""
+"""A server of several nodes on one data directory: bots with a stream to each node, deaths, stops. Real processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def addresses(running: Server) -> list[str]:
 
 
 def pid_of(running: Server, node: int) -> int:
-    """Return the last started process of a node."""
+    """Return the most recently started process of a node."""
     return int(re.findall(rf'"node": {node}, "pid": (\d+), .*"event": "node runs"', running.log)[-1])
 
 
@@ -65,7 +65,7 @@ def alive(pid: int) -> bool:
 
 
 class Streams:
-    """Bots with a stream to each node. A stream that breaks is opened again."""
+    """Bots with a stream to each node. Broken streams are opened again."""
 
     def __init__(self, crowds: list[Crowd]) -> None:
         self.crowds = crowds
@@ -90,7 +90,7 @@ class Streams:
                 self.bots[at, name] = self._open(at, name, bot.reports_after)
 
     def have_results(self, at: int, more: int = 5) -> bool:
-        """Return True if every bot has some results on its present stream to a node."""
+        """Return True if every bot has at least `more` results on its current stream to a node."""
         self.reopen()
         return all(len(bot.reports) >= more for (there, _), bot in self.bots.items() if there == at)
 
@@ -303,7 +303,7 @@ def test_a_drain_counts_the_matches_of_all_nodes_which_show_their_own_figures_an
         def bots_at(port: int) -> bool:
             try:
                 return "arena_bots_connected 4.0" in read_text(f"http://127.0.0.1:{port}/metrics")
-            except OSError:  # the metrics begin a moment after the node
+            except OSError:  # the metrics start a moment after the node
                 return False
 
         until(lambda: all(map(bots_at, ports)), "all bots at both nodes")
@@ -330,7 +330,7 @@ def read_text(url: str) -> str:
 
 
 def holder(running: Server) -> int:
-    """Return the node that holds the events, as the log says."""
+    """Return the node that runs the events, according to the log."""
     return int(re.findall(r'"node": (\d+), "job": "events"', running.log)[-1])
 
 
@@ -342,7 +342,7 @@ def event_matches(data: Path) -> Counter[str]:
 
 
 def enter_event(stack: ExitStack, address: str, names: Iterable[str], folder: Path) -> None:
-    """Start sample bots that enter the event "friday". Their tokens and receipts lie in the folder."""
+    """Start sample bots that enter the event "friday". Their tokens and receipts are in the folder."""
     for name in names:
         sample = ("-m", "arena_client.samples.random_bot", "--server", address, "--name", name, "--game", "nullern")
         entry = ("--event", "friday", "--capacity", "4", "--token-file", str(folder / name))

@@ -21,14 +21,14 @@ from tests.end_to_end.test_e2e_nodes import addresses, stop
 NAMES = [f"b{number}" for number in range(40)]
 SINGLE = "single"
 WARM_UP = 0.1
-"""Share of the matches at either end that do not count as running."""
+"""Share of the matches, at the beginning and at the end, that the measurement of occupied seats leaves out."""
 SEATED = 5.0
-"""Seconds until a client with one address has its first match."""
+"""Maximum number of seconds until a client with one address has its first match."""
 
 
 @dataclass
 class Meetings:
-    """Matches of a trial, as the database has them."""
+    """Figures about the matches in a trial's database."""
 
     counts: Counter[tuple[str, ...]]
     """Number of matches by pair of bots."""
@@ -101,7 +101,7 @@ def trial(data: Path, nodes: int, capacity: int, matches: int, think: float) -> 
 @pytest.mark.long
 @pytest.mark.parametrize(("capacity", "matches", "think"), [(8, 20_000, 0.03), (1, 20_000, 0.0)])
 def test_bots_meet_as_evenly_at_four_nodes_as_at_one(tmp_path: Path, capacity: int, matches: int, think: float) -> None:
-    """The bots think for so long that two cores suffice: if they do not, matches wait for the machine, not for bots."""
+    """The bots think long enough that two cores suffice. Otherwise matches would wait for the machine, not for bots."""
     found = {nodes: trial(tmp_path / f"data-{nodes}", nodes, capacity, matches, think) for nodes in (1, 4)}
     waiting = {nodes: 1 - each.busy / (len(NAMES) * capacity) for nodes, each in found.items()}
     for nodes, each in found.items():

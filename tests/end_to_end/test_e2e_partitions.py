@@ -37,29 +37,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BACK = 20.0
-"""Seconds after the end of a partition within which a node notices it."""
+"""Seconds within which a node notices the end of a partition."""
 CUT = "cut"
-"""The bot that the network cuts from a node."""
+"""The bot that the network cuts off from a node."""
 GRACE = 30
-"""Seconds in which an absent bot may return, as by default."""
+"""Seconds in which an absent bot may return. This is the default."""
 THINKING = 0.4
-"""Seconds of thought for which a match outlasts a lease and no bot is late."""
+"""Seconds per decision, so long that a match outlasts a lease, and so short that no bot is late."""
 
 
 def decisions(streams: Streams, at: int) -> int:
-    """Return the number of decisions for which a node has asked its bots."""
+    """Return the number of decisions that a node has requested from its bots."""
     return sum(bot.answered + len(bot.decisions) for (there, _), bot in streams.bots.items() if there == at)
 
 
 def finished_at(server: PostgresqlServer, database: str) -> set[int]:
-    """Return the matches with a result or an interruption that a server has."""
+    """Return the matches that a database server stores as finished or interrupted."""
     with psycopg.connect(server.address(database)) as connection:
         rows = connection.execute("SELECT id FROM matches WHERE state <> 'playing'").fetchall()
     return {number for (number,) in rows}
 
 
 class Nodes:
-    """Two servers of one node each, whose bots and database reach them over a network. Bots play at both."""
+    """Two servers of one node each, connected to their bots and their database by a network. Bots play at both."""
 
     def __init__(self, folder: Path, net: Namespaces, store: str, stack: ExitStack, *more: str) -> None:
         self.data = [folder / "n1", folder / "n2"]
@@ -86,7 +86,7 @@ class Nodes:
             assert "a fault of the server" not in each.log
 
     def check(self, void: set[int]) -> None:
-        """Check that exactly these matches are void, that nobody was charged, and that the log has all once."""
+        """Check that exactly these matches are void, that no bot was charged, and that the log has each match once."""
         assert {match.match_id for match in undisturbed(self.data[0]).interrupted} == void
         check_log(self.data[0], self.streams)
 
@@ -165,7 +165,7 @@ def test_a_bot_cut_from_a_node_is_absent_there_plays_elsewhere_and_returns(tmp_p
         stack.callback(bot.kill)
 
         def starts(at: int) -> set[int]:
-            """Return the matches of the bot at a node."""
+            """Return the bot's matches that have started at a node."""
             bots = [each for (there, _), each in streams.bots.items() if there == at]
             return {start.match_id for each in bots for start in [*each.starts] if CUT in start.bots}
 

@@ -77,7 +77,7 @@ def test_a_promoted_standby_has_every_reported_result(tmp_path: Path, promotions
             until(lambda: streams.have_results(0), "results", 60)
             pages_of_the_standby_name("ann", both.standby.address(store.rpartition("/")[2].partition("?")[0]))
             for _ in range(promotions):
-                time.sleep(chance.uniform(0, 0.5))  # so that the primary dies at any moment
+                time.sleep(chance.uniform(0, 0.5))  # so that the primary dies at a random moment
                 both.lose_primary()
                 time.sleep(1)
                 both.promote()
@@ -126,12 +126,12 @@ def finished(data: Path) -> set[int]:
 
 
 def writer_of(running: Server, node: int) -> int:
-    """Return the last started writer process of a node."""
+    """Return the most recently started writer process of a node."""
     return int(re.findall(rf'"writer_process": (\d+), "node": {node},', running.log)[-1])
 
 
 def longest_pause(streams: Streams, nodes: Collection[int], done: Callable[[], object], patience: float) -> float:
-    """Wait for a condition. Return the longest time for which some of these nodes reported no result at all."""
+    """Wait for a condition. Return the longest time for which any one of these nodes reported no result."""
     began = time.monotonic()
     known, since, longest = dict.fromkeys(nodes, -1), dict.fromkeys(nodes, began), 0.0
     while not done():
@@ -149,7 +149,7 @@ def longest_pause(streams: Streams, nodes: Collection[int], done: Callable[[], o
 def stop_in_transaction(postgresql: PostgresqlServer, database: str, writers: Collection[int]) -> int:
     """Stop a writer process within its transaction, and return the process.
 
-    A lock on a table catches the writer there.
+    The writer is caught while it waits for a locked table.
     """
     waiting = "SELECT client_port FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'relation'"
     with psycopg.connect(postgresql.address(database)) as session:

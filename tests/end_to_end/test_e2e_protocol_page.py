@@ -287,7 +287,7 @@ def test_registering_again_is_answered_as_the_first_time(arena: Server) -> None:
 
 @pytest.mark.parametrize("closes", [False, True], ids=["waits", "closes"])
 def test_who_leaves_is_last_and_its_stream_ends_with_ok(arena: Server, closes: bool) -> None:
-    """The server does not wait for the call, whether it then awaits the status or closes its side at once."""
+    """The server does not wait for the client, whether the client awaits the status or closes its side at once."""
     with Crowd(arena.address) as crowd:
         leaver, stayer = at_a_table(crowd, f"leaver-{closes}", f"stayer-{closes}")
         leaver.send(pb.PlayRequest(leave=True))
@@ -373,7 +373,7 @@ def test_a_server_that_stops_says_when_to_come_back(tmp_path: Path) -> None:
 
 
 def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
-    """If not, a client that waits for headers and a server that waits for its Hello would wait forever."""
+    """Otherwise, a client that waits for headers and a server that waits for its Hello would wait forever."""
     with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
         stream = connection.open("/arena.v1.PlayService/Play", ("authorization", f"bearer {crowd.token('waits')}"))
         answer = connection.answers[stream]
@@ -508,7 +508,7 @@ ADDITIONS: Final = {
     "the bot as they are",
     "features, and messages or orders that only they permit": None,
 }
-"""The page's additions, each with the conversation in which every SDK meets it. None if only servers meet it."""
+"""The page's additions, each with the conversation in which every SDK meets it, or None if only servers meet it."""
 ADDED: Final = (
     ("play.proto", r"^(message Answer \{\n)", "\\1  string more = 99;\n"),
     ("play.proto", r"^(message PlayResponse \{\n)", "\\1  More more = 99;\n"),

@@ -53,7 +53,7 @@ def free_port() -> int:
 
 @contextmanager
 def nginx(folder: Path, tls: Path, text: str, places: Mapping[str, str]) -> Iterator[str]:
-    """Run a configuration of the page at any free port with other upstream addresses. Yield its address."""
+    """Run a configuration of the page on any free port, with other upstream addresses. Yield its address."""
     assert NGINX, "there is no nginx: tools/debian-packages.sh installs it"
     port = free_port()
     for old, new in {"listen 443": f"listen 127.0.0.1:{port}", "/etc/arena": str(tls), **places}.items():

@@ -28,7 +28,7 @@ def are_going_on(arena: Server) -> bool:
 
 
 def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.Popen[str]]:
-    """Three bots that use the SDK."""
+    """Start three bots that use the SDK."""
     return [
         stack.enter_context(
             program("tests/end_to_end/slow_bot.py", address, name, str(tmp_path / f"{name}.token"), str(AT_ONCE))

@@ -1,5 +1,5 @@
-"""House bots that search, at the tables of a real server. One is killed during a match. Their processor time is
-limited.
+"""House bots that search, at the tables of a real server. Their processor time is limited, and one is killed during a
+match.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ended(address: str) -> set[int]:
 
 
 def play(stack: ExitStack, tmp_path: Path, address: str, bots: int, capacity: int) -> None:
-    """Return a number of bots that reconnect when the server returns."""
+    """Start a number of bots, which reconnect when the server returns."""
     for number in range(bots):
         command = ["-m", "arena_client.samples.rule_bot", "--server", address, "--name", f"bot{number}"]
         command += ["--token-file", str(tmp_path / f"{number}.token"), "--capacity", str(capacity), "--game", GAME]

@@ -1,4 +1,4 @@
-"""Ends of a server by signal, by force and by a full disk. They leave whole matches and a correct ladder."""
+"""A server that ends by signal, by force or because the disk is full leaves whole matches and a correct ladder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FULL = (
 
 
 def all_playing(crowd: Crowd, capacity: int = 20) -> None:
-    """Two bots that play many matches until the server ends."""
+    """Let two bots play many matches, until the server ends."""
     ann, bob = crowd.come("ann", capacity=capacity), crowd.come("bob", capacity=capacity)
     ann.play_in_background()
     bob.play_in_background()

@@ -13,7 +13,7 @@ from tests.end_to_end.e2e_rig import IMPATIENT, Crowd, RawBot, server, why
 
 OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
 THOUGHT = 0.6
-"""Seconds per decision: twice the soft limit, so that the bank is soon empty."""
+"""Seconds per decision: twice the soft limit, so that the time bank is soon empty."""
 
 
 def trips(seat: dict[str, Any]) -> list[float]:

@@ -22,7 +22,7 @@ CALLS: Final = 8
 MOST: Final = 20 * MIB
 """Maximum number of bytes that unauthenticated clients may add to the server's memory."""
 REST: Final = 10 * MIB
-"""Maximum number of these bytes that may remain after the attack."""
+"""Maximum number of those bytes that may still be in use after the attack."""
 BOMB: Final = message(gzip.compress(bytes(MIB)), flag=1)
 HALF: Final = message(bytes(16_000), length=16 << 10)
 

@@ -1,4 +1,4 @@
-"""The writer process of a server. It may outlive the server by a moment, and the server stops when it ends."""
+"""The writer process of a server. It may outlive the server by a moment, and if it ends first, the server stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot that follows the rules but costs the others time, until it is stopped. It reconnects after every end.
+"""A bot that follows the rules but costs the others time, until it is stopped. Whenever a stream ends, it reconnects.
 
 Arguments: address, name, capacity, and one of the behaviours `declines`, `ignores`, `leaves` and `slow`.
 """
@@ -21,7 +21,7 @@ GAMES = ("nullern", "sixth_sense")
 
 
 class TroubleBot:
-    """A bot that opens one stream after the other."""
+    """A bot that opens one stream after another."""
 
     def __init__(self, address: str, token: str, capacity: int, manner: str) -> None:
         self._channel = grpc.insecure_channel(address)

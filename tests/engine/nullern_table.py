@@ -15,7 +15,7 @@ BLIND_ROUND = 19
 
 
 def new(seats: int, decks: Decks) -> NullernState:
-    """Return a new game after a read of all properties of its state."""
+    """Return a new game, after reading all properties of its state."""
     state = NULLERN.new(seats, decks)
     assert isinstance(state, NullernState)
     return state
@@ -39,7 +39,7 @@ class Table:
         self.state = pass_by(new(len(hands), Arranged(self.deck)), self.number)
 
     def deck(self, number: int, size: int, count: int) -> Sequence[int]:
-        """Return the chosen cards in the chosen round, and cards in order in the other rounds."""
+        """Return the chosen cards for the chosen round, and unshuffled cards for the other rounds."""
         if number == self.number:
             assert count == len(self.dealt)
             return self.dealt

@@ -71,7 +71,7 @@ def truths(view: NullernView) -> Iterator[Hands]:
 
 
 def assert_uniform(view: NullernView, fitting: set[Hands], random: Random) -> None:
-    """Sample many possible games. Check that all possible ones occur, no other, and none too often."""
+    """Sample many games. Check that all possible games occur, that no others do, and that none occurs too often."""
     each = 12
     draws = each * len(fitting)
     for states in ([sampled(view, random) for _ in range(draws)], NULLERN.sample_many(view, random, draws)):

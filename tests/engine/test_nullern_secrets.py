@@ -18,7 +18,7 @@ EVERY_SIZE = pytest.mark.parametrize("seats", NULLERN.seats)
 
 
 def another_world(state: NullernState, seat: int, random: Random) -> NullernState:
-    """Return the state after dealing anew all cards that the seat cannot know, in the blind round also its own."""
+    """Return the state after dealing anew all cards that the seat cannot know: in the blind round, its own, too."""
     blind = state.round == BLIND_ROUND
     seen = {state.turned, *state.plays, *(b"" if blind else state.hands[seat])}
     pool = [card for card in range(80) if card not in seen]

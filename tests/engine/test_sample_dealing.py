@@ -18,7 +18,7 @@ Truth = tuple[frozenset[int], ...]
 
 
 class EveryChance:
-    """A random source that runs through every possible course, one after the other."""
+    """A random source that runs through every possible sequence of draws, one after another."""
 
     def __init__(self) -> None:
         self.choices: list[tuple[int, int]] = []
@@ -37,7 +37,7 @@ class EveryChance:
         raise AssertionError("nothing here needs bytes")
 
     def next(self) -> bool:
-        """Begin another run. Return False after the last."""
+        """Begin the next run. Return False after the last one."""
         self.drawn = 0
         while self.choices:
             choice, stop = self.choices.pop()
@@ -63,7 +63,7 @@ def distribution(run: Callable[[EveryChance], Hashable]) -> dict[Hashable, Fract
 
 
 def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Truth]:
-    """Return the possible deals, each as often as an order of the cards leads to it."""
+    """Return the possible deals, each with the number of card orders that lead to it."""
     colour_of = {card: colour for colour, pile in enumerate(cards) for card in pile}
     found: Counter[Truth] = Counter()
     for order in permutations(colour_of):

@@ -158,7 +158,7 @@ def assert_uniformly_sampled(view: SixthSenseView, fitting: list[Truth], states:
 
 
 def last_positions(seats: int, random: Random, **options: Option) -> Iterator[tuple[SixthSenseView, list[Truth]]]:
-    """Yield views near the end of a first round with few possible hidden states and some information about other
+    """Yield views near the end of a first round, with few possible hidden states and with some information about other
     seats.
     """
     while True:

@@ -3,18 +3,18 @@
 A file has a head of comments and one paragraph per case. The first word of each line gives its meaning:
 
     = name          what the case shows
-    long            only tried with --long
+    long            tested only with --long
     seats 3
     options target=2 late_trump=true
-    round 4         the round, from 0, that is dealt; before it decks are unshuffled, and every choice is the action
-                    whose name comes first in the alphabet; after it decks are unshuffled again
-    hand red 5, …   one line a seat, the seat 0 first
+    round 4         the round, counted from 0, with the hands below; decks before and after it are unshuffled, and
+                    every choice before it is the action whose name comes first in the alphabet
+    hand red 5, …   one line per seat, seat 0 first
     turned blue 4   the next card of the deck
-    shuffle 7       in place of hand and turned: every round is dealt by the portable shuffle, this number the match key
-    opening …       choices made before counting begins; seats that choose at once do so in rising order
-    depth 4         count no further than so many choices
-    lines 3 9 18    how many lines of one choice, of two …
-    ends 2 -1 0: 6  so many lines end with these scores; "over" before the colon where the game is over, too
+    shuffle 7       instead of hand and turned: the portable shuffle deals every round; this number is the match key
+    opening …       choices made before counting begins; seats that choose at once do so in ascending order
+    depth 4         stop counting after this number of choices
+    lines 3 9 18    number of lines with at least one choice, with at least two …
+    ends 2 -1 0: 6  number of lines that end with these scores; "over" before the colon if the game is over, too
 """
 
 from __future__ import annotations

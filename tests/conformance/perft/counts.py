@@ -1,8 +1,8 @@
-"""Perft: count the lines of play from a position by their number of choices, and by their ends.
+"""Perft: count the lines of play from a position, by number of choices and by end.
 
 Two programs that count the same from many small deals play by the same rules: an illegal card, a trick for the wrong
-seat or a wrong point changes the counts. Seats that choose at once are asked in rising order. Lines stop at the end of
-the position's round. The code is the same for every game.
+seat or a wrong point changes the counts. Seats that choose at once are asked in ascending order. Lines stop at the end
+of the position's round. The code is the same for every game.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _count(
     lines: list[int],
     ends: Counter[End],
 ) -> None:
-    """Add the lines of play from a state that is `choices` choices deep in round `number`."""
+    """Count the lines of play from a state of round `number` that follows `choices` choices."""
     seat = state.player
     if seat == OVER or state.round != number:
         ends[End(tuple(state.scores), seat == OVER)] += 1

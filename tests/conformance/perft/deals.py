@@ -1,4 +1,4 @@
-"""The deals of a case, and the functions of a game that its fingerprint needs."""
+"""The deals of a case, and the functions of a game that are needed to compute the case's fingerprint."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_ismcts_takes_a_trick_that_is_its_own() -> None:
     """With one card each, the player with the highest trump bids one if it bids last."""
     game = pyspiel.load_game("python_arena_nullern(players=2,stop_after=1)")
     state = game.new_initial_state()
-    for card in (19, 45, 18, 81):  # the cards of both players, the trump, and seat 1's bid of 0
+    for card in (19, 45, 18, 81):  # the cards of both players, the trump card, and seat 1's bid of 0
         state.apply_action(card)
     states = np.random.RandomState(2)
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, states), 10.0, 60, random_state=states)

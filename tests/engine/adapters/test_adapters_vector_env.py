@@ -28,7 +28,7 @@ EVERY_GAME = pytest.mark.parametrize("game", [*GAMES])
 @EVERY_GAME
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 def test_every_game_is_the_engines_own(game: str, dtype: str) -> None:
-    """Compare them with engine games on the same decks: questions, observations, masks, rewards, and next games."""
+    """Compare each game with an engine game on the same decks: questions, observations, masks, rewards, next games."""
     seats, games = min(3, GAMES[game].seats[-1]), 5
     env, random = VectorEnv(game, seats, games, dtype=dtype), np.random.default_rng(2)
     asked = env.reset(seed=9)

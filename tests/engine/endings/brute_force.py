@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 PlainWorth = Callable[[Any], Sequence[int]]
-"""Return the value of a round for each seat, from the reference implementation's report."""
+"""Function that returns the value of a round for each seat, from the reference implementation's report."""
 
 
 def above_others(worth: Sequence[int]) -> list[float]:
@@ -18,8 +18,8 @@ def above_others(worth: Sequence[int]) -> list[float]:
 
 
 def best_line(plain: Any, order: Callable[[str], int], worth: PlainWorth, number: int) -> list[float]:
-    """Return each seat's value if every seat in turn maximises its own value. Among equal choices a seat takes the
-    first.
+    """Return each seat's value if every seat, at its turn, maximises its own value. Among equally good choices, a seat
+    makes the first.
     """
     if plain.over or plain.round != number:
         return above_others(list(worth(plain.last_round)))

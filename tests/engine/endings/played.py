@@ -14,7 +14,7 @@ from tests.oracles import nullern, sixth_sense
 
 
 def worth_of(report: Any) -> Sequence[int]:
-    """Return the points of an engine's round with Hupfers charged at once."""
+    """Return the points of a round in the engine, with Hupfers charged at once."""
     missed = getattr(report, "missed", bytes(len(report.points)))
     return [points - HUPFER_COST * each for points, each in zip(report.points, missed, strict=True)]
 

@@ -115,7 +115,7 @@ def test_more_worlds_than_allowed_are_not_listed() -> None:
 
 
 class Coins:
-    """A game whose hidden state is three coins, drawn one after the other."""
+    """A game whose hidden state is three coins, drawn one after another."""
 
     def sample(self, _: object, chance: Chance) -> Any:
         return [chance.randrange(2) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""One betting round as arithmetic over its actions in order (L3, L4). The opener has place 0."""
+"""One betting round, computed from the sequence of its actions (L3, L4). The opener has place 0."""
 
 from __future__ import annotations
 

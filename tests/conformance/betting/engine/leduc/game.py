@@ -43,7 +43,7 @@ class Leduc:
         return fields()
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return the number of choices of two betting rounds in each round."""
+        """Return the maximum number of choices: two betting rounds of maximum length in each round."""
         return 2 * LONGEST * self._rounds(seats, options)
 
     def points(self, seats: int, **options: Option) -> range:

@@ -1,4 +1,4 @@
-"""A game of Leduc poker that is possible from a seat's view. Its unseen cards are any of the remaining cards."""
+"""Sampling a game of Leduc poker that a seat's view allows. The unseen cards are drawn from the remaining cards."""
 
 from __future__ import annotations
 

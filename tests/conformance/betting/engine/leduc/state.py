@@ -53,11 +53,11 @@ class LeducState:
 
     @property
     def bets(self) -> bytes:
-        """The actions of the present betting round."""
+        """The actions of the current betting round."""
         return self.second if closed(self.first) else self.first
 
     def waiting(self) -> tuple[int, ...]:
-        """Return the seat to act, or None."""
+        """Return a tuple with the seat to act; after the end it is empty."""
         return () if self.player == OVER else (self.player,)
 
     def legal(self, seat: SupportsIndex) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ class ArenaError(Exception):
     """Exit status of `arena-bot`: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
 
     def told(self, bot: str) -> str:
-        """Return a program's final message: the reason in one line, and for an error in the bot also its view."""
+        """Return a program's final message: the reason in one line, and for an error in the bot also the bot's view."""
         lines = [f"{bot}: {' '.join(str(self).split())}", *getattr(self, "__notes__", ())]
         return "".join(f"{line}\n" for line in lines)
 

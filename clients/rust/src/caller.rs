@@ -1,4 +1,4 @@
-//! Makes all calls of a bot's code, one at a time. It does no input or output.
+//! Makes all calls to a bot's code, one at a time. It does no input or output.
 
 use std::{
     any::Any,

@@ -15,9 +15,9 @@ export interface Table {
   readonly strengths: readonly number[];
   /** The strengths of the cards on the table; the first of equally strong cards takes the trick. */
   readonly trick: readonly number[];
-  /** The seats that play to this trick after this one. */
+  /** The seats that play to this trick after the viewing seat. */
   readonly toCome: readonly number[];
-  /** The strengths of the unseen cards, which the others hold or which are in the stock. */
+  /** The strengths of the unseen cards: those in the other hands and in the stock. */
   readonly unseen: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export function read(game: Catalog, view: NullernView): Table {
   return { strengths, trick, toCome, unseen: strengths.filter((_, card) => !seen.has(card)) };
 }
 
-/** Return the seat that takes the trick so far; undefined if the table is empty. */
+/** Return the seat that is winning the trick; undefined if the table is empty. */
 export function taker(game: Catalog, view: NullernView): number | undefined {
   const { trick } = read(game, view);
   if (!trick.length) return undefined;
@@ -42,7 +42,7 @@ export function taker(game: Catalog, view: NullernView): number | undefined {
 /** Return the number of tricks that a seat's bid still needs; negative if it has too many. */
 export const wantedTricks = (view: NullernView, seat: number): number => (view.bids[seat] ?? -1) - view.taken[seat];
 
-/** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point. */
+/** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the trick's point. */
 export const eager = (view: NullernView, seat: number): boolean => wantedTricks(view, seat) !== 0;
 
 /** Return the points of a round with this bid and these tricks, including the later cost of a missed bid. */

@@ -9,15 +9,15 @@ import {
   ProtocolMismatchError, RefusedError, TakenOverError, TokenRefusedError,
 } from "./errors.js";
 
-/** How a call ended. */
+/** The status of an ended call. */
 export interface CallStatus {
-  /** gRPC's name for it, such as "UNAVAILABLE". */
+  /** gRPC's name of the status, such as "UNAVAILABLE". */
   status: string;
   /** Text for human readers. */
   text: string;
-  /** The reason of its `google.rpc.ErrorInfo`; empty if the server gave none. */
+  /** The reason in the call's `google.rpc.ErrorInfo`; empty if the server gave none. */
   reason: string;
-  /** Milliseconds in its `google.rpc.RetryInfo`; 0 if the server gave none. */
+  /** Milliseconds in the call's `google.rpc.RetryInfo`; 0 if the server gave none. */
   pause: number;
 }
 

@@ -2,7 +2,7 @@
 
 A seat that bid five tricks probably holds better cards than a seat that bid 0. So several games are sampled, and the
 game whose hands fit the announcements best is used. In that game every seat plays by one plain rule. The value of
-points depends on the match: a leader may lose the last round by a little.
+points depends on the match: a leader can afford to lose the last round by a little.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ pub(crate) enum Effect {
     CloseSend,
     /// Drop stream and connection, if any.
     HangUp,
-    /// Pass a message from the server to the bot. The first of a session contains the welcome.
+    /// Pass a message from the server to the bot. A session's first message contains the welcome.
     Deliver(Box<Delivery>),
     /// Stop calling the bot, because no time is left.
     Hurry,
-    /// Record the log of results that a welcome shows.
+    /// Record the state of the log of results that a welcome contains.
     RecordLog(LogState),
     /// Record a report's log entry, with the facts from the match's start.
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },

@@ -1,8 +1,8 @@
 """The contract of a game: `Game` describes the game, `State` is one game in progress.
 
-A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning code
-use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller, who checks input from
-outside against `legal` first. Actions and seats may be any whole number, numpy's too. A state can be pickled and
+A card is an index into `Game.cards`, an action an index into `Game.actions`; replays, messages, journals and learning
+code use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller, who checks input
+from outside against `legal` first. Actions and seats may be any whole number, numpy's too. A state can be pickled and
 copied. Nothing here reads a clock, draws random numbers or does input or output.
 """
 
@@ -63,7 +63,7 @@ class Action:
 
     name: str
     kind: str
-    """The kind of choice that the action answers, in the game's own term, such as "play", "bid" or "raise"."""
+    """The kind of choice that the action makes, in the game's own terms, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
     """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
@@ -124,7 +124,7 @@ class State(Protocol[ViewT_co, ReportT_co]):
 
     @property
     def player(self) -> int:
-        """The next seat to ask (the lowest of several), or `OVER`."""
+        """The next seat to ask (the lowest if several must choose), or `OVER`."""
 
     @property
     def round(self) -> int:
@@ -239,14 +239,14 @@ class Game(Protocol):
     def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
         """Sample a game that fits the view, for a search to continue.
 
-        All hidden cards of this round that fit the view are equally likely: the hands, the cards that lie face down and
-        those still to be turned. A card that the rules exclude is never dealt; nothing else is inferred from choices.
+        All deals of this round's hidden cards that fit the view are equally likely: hands, face-down cards and cards
+        still to be turned over. A card that the rules exclude is never dealt; nothing else is inferred from choices.
         Simultaneous choices of other seats are still to be made. Later rounds are dealt by `rng`, earlier ones are
         forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. If a
         view does not show which seat is asked, the sample assumes that it is the view's own seat.
 
-        Raises `ViewError` for a view of another game, a view that no deal fits, and a view from after the end that
-        cannot be that of a last choice.
+        Raises `ViewError` for a view of another game, a view that no deal fits, and a view after the end of a game,
+        unless a last choice could still be due in it.
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
@@ -290,7 +290,7 @@ def option_text(value: Option) -> str:
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """Return all options of a game, with defaults for those not given. Raises: OptionError: Invalid seats or options."""
+    """Return all options of a game, with defaults for missing ones. Raises: OptionError: Invalid seats or options."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

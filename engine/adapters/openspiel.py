@@ -320,7 +320,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return None if self._progress.wanted or self._progress.stopped else self._progress.state
 
     def current_player(self) -> int:
-        """Return the seat to choose, or the id of chance or of the terminal state."""
+        """Return the seat that must choose, or OpenSpiel's id of chance or of the terminal state."""
         if self._progress.wanted:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self._progress.player == OVER else self._progress.player
@@ -367,7 +367,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return world
 
     def _deal(self, cards: Iterator[int], like: GameProgress, chance: Random) -> None:
-        """Decide the chance nodes: with these cards, and with the dice of another game."""
+        """Resolve the chance nodes with these cards and with the dice of `like`."""
         while (wanted := self._progress.wanted) is not None:
             if wanted.roll is None:
                 self.apply_action(next(cards))

@@ -22,7 +22,7 @@ REFUSED: Final = {
 
 
 class CompiledSearchError(TypeError):
-    """Raised if a search in C++ gets a state of a game written in Python."""
+    """Error for a C++ search that is given a state of a game written in Python."""
 
 
 def refuse(method: Callable[..., Any], bot: str, of: type) -> Callable[..., Any]:

@@ -80,7 +80,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         return {agent: self._game.observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str:
-        """Return one line with the round, the scores and the agents to choose."""
+        """Return one line with the round, the scores and the agents that must choose."""
         return self._game.render()
 
     def close(self) -> None:

@@ -108,7 +108,7 @@ class SolvedWorlds(NamedTuple):
 def solved_worlds(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> SolvedWorlds:
-    """Solve all worlds of a view if chance has at most `most` outcomes, else `drawn` random worlds.
+    """Solve all worlds of a view if chance has at most `most` outcomes; otherwise `drawn` random worlds.
 
     Raises the errors of `EndingSolver.values`, ViewError, and ValueError if worlds must be drawn and `drawn` is 0.
     """
@@ -124,7 +124,7 @@ def solved_worlds(
 def expected_costs(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> ExpectedCosts:
-    """Compare a seat's choices with its best one over `solved_worlds`. `drawn`: at least 2 unless every world is solved.
+    """Compare a seat's choices with its best one over `solved_worlds`. `drawn`: 2 or more unless all worlds are solved.
 
     Raises the errors of `solved_worlds`, and ValueError if a single world would be drawn.
     """

@@ -43,14 +43,14 @@ class Caller:
         """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
-        """The decision that the bot's own code works on, or the name of the called method."""
+        """The decision that the bot's own code is working on, or the name of the called method."""
         self._bot = bot
         self._on_error = on_error
         self.clock = clock
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
-        """Time when the message was created, or when its last part was sent."""
+        """Time when the pending message was created, or when its last part was sent."""
         self._now = 0.0
         """Time of the last clock reading. While the bot's own code runs, the time at which it began."""
 
@@ -275,7 +275,7 @@ def where(decision: Decision, of: int) -> str:
 
 
 def tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
-    """Set the time left for a decision, `waited` seconds after it arrived with `soft` and `bank` milliseconds."""
+    """Set the time left for a decision that arrived `waited` seconds ago with `soft` and `bank` milliseconds."""
     if waited >= 0.001:
         passed = round(waited * 1000)
         decision.soft_ms = max(0, soft - passed)

@@ -83,15 +83,15 @@ PROBES = 3
 FORGET_AFTER = 60.0
 """Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
-"""Time in seconds between two checks whether a place should move to another node, if nodes outnumber places."""
+"""Time in seconds between two checks of whether a place should move to another node, while nodes outnumber places."""
 PLACE_WAIT = 3.0
-"""Minimum time in seconds after which a place without a match moves to another node, longer than a server's patience.
+"""Minimum time in seconds after which a place without a match moves to another node: servers need time to fill a table.
 
 The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of other
-nodes. The minimum doubles after each such move, because a server may have more patience.
+nodes. The minimum doubles after each such move, because a server may wait longer.
 """
 LONGEST_PLACE_WAIT = 60.0
-"""Maximum to which that minimum time is doubled, in seconds."""
+"""Limit up to which that minimum time doubles, in seconds."""
 STEADY = 1.0
 """Time in seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
@@ -111,7 +111,7 @@ def waiting_time(outage: float) -> float:
     """Return the seconds before the next try: a random part of `outage`, the seconds since the last good connection.
 
     So waiting at most doubles an outage, and adds at most 5 s in its first two minutes and 30 s later. Bots that lost
-    the server at the same time come back one by one.
+    the server at the same time reconnect at different times.
     """
     longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
@@ -522,7 +522,7 @@ class Connection:
         return True
 
     def _forget(self, node: _Node) -> None:
-        """Forget a node that cannot be reached and is not listed any more, with its matches."""
+        """Forget a node that cannot be reached and is no longer listed, with its matches."""
         self._nodes.remove(node)
         self._goal.nodes.remove(node.progress)
         self._missed = _least(self._missed, node.progress.reports_after)
@@ -531,7 +531,7 @@ class Connection:
     def _share_out(self) -> None:
         """Divide the bot's capacity among the connected nodes.
 
-        If there are fewer places than nodes, each place is at one node and moves to another after a match or a wait.
+        A place is room for one match. If nodes outnumber places, each place moves on after a match or a wait.
         """
         connected = [node for node in self._nodes if node.session is not None]
         capacity, count = self._bot.capacity, len(connected)

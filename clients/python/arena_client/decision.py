@@ -25,7 +25,7 @@ A bot may also name other games: their catalogues describe their messages.
 
 
 def conduct_of(welcome: play_pb2.Welcome, start: play_pb2.MatchStart) -> play_pb2.Conduct:
-    """Return the limits of a match: its ladder's if its start names one, otherwise those of the default ladders."""
+    """Return the limits of a match: those of its ladder if `start` names one, otherwise those of default ladders."""
     return next((each.conduct for each in welcome.ladders if each.name == start.ladder), welcome.conduct)
 
 

@@ -1,6 +1,6 @@
 """Conversion of views and rounds to the types of the package `engine`, for bots that search or read text.
 
-`GAMES[...].sample(seat_view(view), rng)` samples a game, and `view_text` and `round_text` write what a seat knows.
+`GAMES[...].sample(seat_view(view), rng)` samples a game. `view_text` and `round_text` describe a view and a round.
 
 `engine`, the distribution arena-engine in Arena's repository, contains the rules of the games and has no dependencies.
 Only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.

@@ -93,7 +93,7 @@ class _Deliveries(ABC):
         self._rouse()
 
     def gather(self, delivery: Delivery) -> Delivery | Gathered:
-        """Combine a delivery with waiting ones, up to one message with decisions from each stream.
+        """Combine a delivery with waiting ones; stop at the next message of a stream whose decisions are included.
 
         Return the delivery itself if the next message belongs to the same stream.
         """

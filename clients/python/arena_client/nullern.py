@@ -19,7 +19,7 @@ class Table(NamedTuple):
     """Everything that a seat knows when it chooses, except its own hand."""
 
     strengths: list[int]
-    """Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick."""
+    """The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick."""
     trick: list[int]
     """The strengths of the cards on the table. The first of equally strong cards takes the trick."""
     to_come: list[int]

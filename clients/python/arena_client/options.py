@@ -28,7 +28,7 @@ class Options(TypedDict, total=False):
     token: str | None
     """The token itself."""
     token_file: str | Path | None
-    """The file of the token; by default ARENA_TOKEN_FILE, or a separate file for each bot in `~/.arena/tokens`."""
+    """The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in `~/.arena/tokens`."""
     invitation: str | None
     """The invitation to a server that registers bots by invitation only."""
     owner: str | None

@@ -1,6 +1,6 @@
 """A bot's record of the log of results: the server's key and newest head, and a receipt for each match.
 
-An append-only file of JSON lines beside the token; docs/log.md describes it. `arena replay verify --receipts` reads it.
+A file of JSON lines beside the token; docs/log.md describes it. `arena replay verify --receipts` reads it.
 """
 
 from __future__ import annotations

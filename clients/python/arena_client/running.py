@@ -253,7 +253,7 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """Handler of Ctrl-C and SIGTERM. After the first signal the bot finishes its matches; the second ends it."""
+    """Handler of Ctrl-C and SIGTERM. At the first signal the bot finishes its matches; at the second it leaves them."""
 
     def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
         """`drain`: the number of seconds for finishing current matches."""

@@ -119,7 +119,7 @@ class Progress:
         self.nonces.clear()
 
     def welcomed(self, size: int) -> None:
-        """Record the size of the server's log, also in place of larger numbers, which belong to another log."""
+        """Record the size of the server's log. It replaces larger recorded numbers, which belong to another log."""
         self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
         self.goal.past = size if self.goal.past is None else min(self.goal.past, size)
 
@@ -141,7 +141,7 @@ class Session:
         """Begin the conversation.
 
         `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log
-        entries of its matches. `challengers`: lower-case names of the bots whose challenges it accepts; None for all.
+        entries of the bot's matches. `challengers`: lower-case names of bots whose challenges it accepts; None for all.
         `ladders` and `events`: the names in the bot's hello.
 
         Raises:

@@ -24,7 +24,7 @@ class Table(NamedTuple):
     """Everything that a seat knows when it chooses, except its own hand."""
 
     trump: int | None
-    """The trump colour; None if there is no trump, or not yet."""
+    """The trump colour; None if there is no trump, or none yet."""
     trick: list[Laid]
     """The cards of the current trick that count, in the order in which they were played."""
     to_come: list[int]

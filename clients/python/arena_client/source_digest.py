@@ -98,7 +98,7 @@ def _parsed(source: str | bytes) -> ast.AST:
 
 
 def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and digest of the entry module, and of the modules imported from its project folder."""
+    """Yield the path and the digest of the entry module, and of the modules imported from its project folder."""
     name = entry.__spec__.name if entry.__spec__ is not None else entry.__name__
     parents = name.split(".")[:-1]
     if code.name == "__init__.py":

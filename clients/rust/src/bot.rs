@@ -20,7 +20,8 @@ pub struct Profile {
     pub capacity: u32,
     /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
     pub files: Vec<PathBuf>,
-    /// At most 40 printable characters; if empty, a digest of the program's file and `files`. Each version has its own rating.
+    /// Version of the bot, at most 40 printable characters. If empty, a digest of the program's file and `files`.
+    /// Each version has its own rating.
     pub version: String,
     /// Features of later versions of the protocol that the bot's own code understands; none is defined yet.
     pub features: Vec<String>,

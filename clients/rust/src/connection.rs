@@ -1,7 +1,7 @@
 //! A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
 //!
-//! Its owner reports every event with its time, and performs the effects that the connection requests. The connection never
-//! waits, and gets its random numbers from the owner. Its only input and output is the token's file.
+//! Its owner reports every event with its time, and performs the effects that the connection requests. The connection
+//! never waits, and gets its random numbers from the owner. Its only input and output is the token's file.
 
 mod alarms;
 mod coming_back;
@@ -101,7 +101,7 @@ impl Connection {
         self.alarms.next()
     }
 
-    /// Connects and stays connected until the requested matches are played, the server ends the stream, or `end`.
+    /// Connects and stays connected until the matches are played, the server ends the stream, or `end` is called.
     pub fn start(&mut self, now: Duration) {
         (self.now, self.good, self.seen) = (now, now, now);
         self.connect();

@@ -13,7 +13,7 @@ pub const HUPFER: i32 = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
+    /// The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick.
     pub strengths: Vec<u32>,
     /// The strengths of the cards on the table; the first of equally strong cards takes the trick.
     pub trick: Vec<u32>,

@@ -15,7 +15,7 @@ use crate::receipt_lines::{Known, PIN_BEGIN, PinLine, ReceiptLine, text};
 use crate::session::Seat;
 use crate::v1::{LogState, MatchReport};
 
-/// Number of receipts that remain when the file is shortened. That happens at twice as many lines.
+/// Number of receipts that remain when the file is shortened. This happens when it has twice as many lines.
 pub(crate) const KEPT: usize = 1000;
 
 /// The receipts of one bot at one server.

@@ -21,7 +21,7 @@ pub struct Laid {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// The trump colour; `None` if there is no trump, or not yet.
+    /// The trump colour; `None` if there is no trump, or none yet.
     pub trump: Option<u32>,
     /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
@@ -95,7 +95,7 @@ pub fn targets(game: &Catalog, card: u32) -> &[u32] {
     &game.cards[card as usize].values
 }
 
-/// Returns the points of a round with the given aims (one or more) and number of tricks.
+/// Returns the points of a round with these predicted numbers (one or more) and the tricks taken.
 pub fn points(aims: &[u32], tricks: u32, novice: bool) -> i32 {
     let distance = aims.iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or_default() as usize;
     match distance {

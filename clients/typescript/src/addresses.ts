@@ -13,7 +13,7 @@ export class Addresses {
     this.#turn = 0;
   }
 
-  /** Switch to another node: the first on the list, and with each further call the next. Do nothing if there is none. */
+  /** Switch to another node: the first on the list, and with each further call the next. Do nothing if none exists. */
   next(): void {
     for (let left = this.#nodes.length; left > 0; left -= 1) {
       const address = this.#nodes[this.#turn++ % this.#nodes.length];

@@ -31,7 +31,7 @@ export abstract class Bot {
   capacity = 8;
   /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
   files: readonly string[] = [];
-  /** At most 40 printable characters; null for a digest of the program's file and `files`. Each version has its own rating. */
+  /** Version, at most 40 printable characters; null for a digest of the program's file and `files`. Each is rated. */
   version: string | null = null;
 
   /** Choose one of `decision.legal`. */

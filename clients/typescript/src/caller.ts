@@ -47,7 +47,7 @@ export class Caller {
   /**
    * Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
    *
-   * `questions`: the open decisions of the stream; the bot is not asked about closed decisions. `received`: when the message
+   * `questions`: the open decisions of the stream; the bot is not asked about closed ones. `received`: when the message
    * arrived, by the clock. If `decide` is false, the bot is not asked for decisions. Throws the bot's exceptions (unless it
    * continues after errors), BadAnswerError and ProtocolMismatchError.
    */

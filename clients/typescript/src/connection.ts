@@ -75,7 +75,7 @@ export interface Inbox {
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session has ended; the next session repeats the open decisions. */
   over(session: number): void;
-  /** Called when no time is left and the bot must not be called any more. */
+  /** Called when no time is left and the bot must no longer be called. */
   hurry(): void;
 }
 
@@ -121,7 +121,7 @@ export class Connection {
     this.#ended.catch(() => {});
   }
 
-  /** Stay connected until the requested matches are played, the server ends the stream, or `end`. Throws ArenaError. */
+  /** Stay connected until the matches are played, the server ends the stream, or `end` is called. Throws ArenaError. */
   async stay(): Promise<void> {
     try {
       await this.#stay();

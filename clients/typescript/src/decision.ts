@@ -69,7 +69,7 @@ export class Decision {
     return this.asking.closed;
   }
 
-  /** The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or in a game not in GAMES. */
+  /** The seat's own cards, in the order of `view.hand`; empty if hidden from the seat, or in a game not in GAMES. */
   get hand(): Card[] {
     return this.view.$typeName === "google.protobuf.Any" ? [] : this.view.hand.map((number) => this.game.cards[number]);
   }

@@ -11,7 +11,7 @@ export const HUPFER = 5;
 
 /** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
-  /** Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick. */
+  /** The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick. */
   readonly strengths: readonly number[];
   /** The strengths of the cards on the table; the first of equally strong cards takes the trick. */
   readonly trick: readonly number[];
@@ -39,7 +39,7 @@ export function taker(game: Catalog, view: NullernView): number | undefined {
   return (view.leaders[view.takers.length] + trick.indexOf(Math.max(...trick))) % view.seats;
 }
 
-/** Return the number of tricks that a seat's bid still needs; negative if it has too many. */
+/** Return the number of tricks that a seat's bid still needs; negative if the seat has too many. */
 export const wantedTricks = (view: NullernView, seat: number): number => (view.bids[seat] ?? -1) - view.taken[seat];
 
 /** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the trick's point. */

@@ -10,7 +10,7 @@ import { defaultTokenFile } from "./tokens.js";
 
 /** Options of `run`; each may be left out. */
 export interface Options {
-  /** "host:port"; else ARENA_SERVER, else localhost:50051. */
+  /** The server's address, "host:port". Defaults to ARENA_SERVER, or else to localhost:50051. */
   address?: string | undefined;
   /** The token. */
   token?: string | undefined;
@@ -91,7 +91,7 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** Return the maximum time in seconds to finish matches after Ctrl-C; throws ArgumentError for an invalid ARENA_DRAIN. */
+/** Return the time limit in seconds for matches after Ctrl-C; throws ArgumentError for an invalid ARENA_DRAIN. */
 export function drainSeconds(): number {
   const text = environment("ARENA_DRAIN");
   if (text === undefined) return DRAIN;

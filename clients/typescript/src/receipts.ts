@@ -11,7 +11,7 @@ import { log } from "./log.js";
 import type { LogHead, LogState } from "./v1/arena/v1/log_pb.js";
 import type { MatchReport } from "./v1/arena/v1/play_pb.js";
 
-/** Number of receipts that remain when the file is shortened. That happens at twice as many lines. */
+/** Number of receipts that remain when the file is shortened. This happens when it has twice as many lines. */
 const KEPT = 1000;
 const PIN = '{"arena_receipts"';
 

@@ -40,7 +40,7 @@ function lengthDelimited(bytes: Uint8Array): [number, Uint8Array][] {
   return found;
 }
 
-/** Return reason and pause in the bytes of a `google.rpc.Status`; unreadable details count as absent. */
+/** Return the reason and the pause in the bytes of a `google.rpc.Status`; unreadable details count as absent. */
 export function readDetails(details: Uint8Array | undefined): Pick<CallStatus, "reason" | "pause"> {
   const found = { reason: "", pause: 0 };
   try {

@@ -16,7 +16,7 @@ OVERTAKES = 0.55
 HIGHER = 0.37
 """Reduction of a card's chance by an opponent with a higher card of the same colour, over the rest of a round."""
 SHED = 0.93
-"""Additional factor for a card that is not a trump, since it can be thrown away on another colour."""
+"""Additional factor for a card that is not a trump, since it can be discarded on a different colour."""
 CONTENT = 0.3
 """Frequency with which an opponent that certainly has all its predicted tricks overtakes if it can."""
 RUFFS = 0.53

@@ -31,8 +31,8 @@ class Playouts(ABC):
     """The rest of a round from one seat's view."""
 
     tried = 1
-    """Number of games to sample, of which the best-fitting one is used. Larger if announcements reveal much about
-    hands.
+    """Number of games to sample, of which the best-fitting one is used. It is larger if announcements reveal much
+    about hands.
     """
     word = 0
     """Weight of the counter's estimates: they count as this many sampled games per card in hand."""

@@ -6,7 +6,7 @@ use crate::session::Seat;
 use crate::status::Failure;
 use crate::v1::{LogState, MatchReport, PlayRequest, RegisterBotRequest};
 
-/// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
+/// An effect to perform. Attempts to connect are numbered. So are sessions: each stream has one.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Register at an address within `ANSWER_TIME` and pass the answer to `registered`.

@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With --quick, do not import whole folders."""
+    """With --quick, skip whole folders without importing them."""
     return (config.getoption("--quick") and collection_path.name in OF_PROCESSES + SLOW_TO_IMPORT) or None
 
 

@@ -33,7 +33,7 @@ def page() -> str:
 
 
 def sections(game: Game) -> Iterator[str]:
-    """Return a game's heading and its fields at the largest table."""
+    """Yield a game's heading, and its fields at the largest table."""
     seats = game.seats[-1]
     sizes = ", ".join(f"{sum(field.size for field in game.observation(seats))} ({seats})" for seats in game.seats)
     yield f"## {game.title}\n"

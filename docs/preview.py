@@ -1,4 +1,4 @@
-"""Draws arena/web/static/preview.png, which other sites show beside a link to a page, in a browser.
+"""Draws arena/web/static/preview.png in a browser. Other sites show this picture beside a link to a page.
 
 python docs/preview.py
 """

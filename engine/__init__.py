@@ -1,1 +1,1 @@
-"""The rules of the games, in pure Python without other packages, clock, random numbers, input or output."""
+"""The rules of the games, in pure Python, with no other packages and no clock, random numbers, input or output."""

@@ -1,7 +1,7 @@
 """Deal the cards that a seat has not seen; all deals that fit the play so far are equally likely.
 
-A hand may be void: it holds no card of some colours. The orders of the unseen cards that deal fitting hands are counted
-hand by hand. A class is a set of colours that the remaining hands treat alike, and only the number of cards left in
+A hand may be void: it holds no card of some colours. The permutations of the unseen cards that deal fitting hands are
+counted hand by hand. A class is a set of colours that the remaining hands treat alike, and only the number of cards in
 each class matters. Hands with the same voids are dealt as one and then divided; hands without voids get the rest. So
 three voids are counted in a few steps, however many cards there are. Drawing follows the counts exactly, without trial
 and error. Random numbers come from the caller.
@@ -37,8 +37,8 @@ class _Step:
         self.hands: Final = hands
         """Indices of the hands that this step deals."""
         self.joined: Final = joined
-        """For each class of cards after this step, the two classes that it merges: the one dealt from and the other (−1
-        for none).
+        """For each class of cards after this step, the two classes that it merges: the class dealt from and the other
+        (−1 for none).
         """
         self.outcomes: Final[dict[tuple[int, ...], _Outcomes]] = {}
         """Cached outcomes, by the number of cards of each class before the step."""
@@ -55,7 +55,7 @@ class _Outcomes:
 
 
 class ConstrainedDeal:
-    """All possible deals of cards to hands. Remaining cards are the stock. Counts are cached."""
+    """All possible deals of cards to hands. The cards left over form the stock. Counts are cached."""
 
     __slots__ = ("_classes", "_kinds", "_orders", "_rest", "_sizes", "_steps", "_unbound")
 
@@ -85,7 +85,7 @@ class ConstrainedDeal:
         self._orders = prod([factorial(step.size) for step in steps])
 
     def ways(self, counts: Sequence[int]) -> int:
-        """Count the orders of the cards that deal fitting hands. `counts`: the number of cards of each colour."""
+        """Count the permutations of the cards that deal fitting hands. `counts`: the number of cards of each colour."""
         cards = sum(counts)
         if cards < sum(self._sizes):
             return 0
@@ -98,7 +98,7 @@ class ConstrainedDeal:
     def deal(self, cards: Sequence[Sequence[int]], draws: Draws) -> list[list[int]]:
         """Deal hands from these cards, which are listed by colour.
 
-        Call `ways` for them first; its result must not be 0.
+        Call `ways` for the same cards first; its result must not be 0.
         """
         dealt: list[list[int]] = [[]] * len(self._sizes)
         left: list[list[int]] = [[] for _ in range(self._kinds)]

@@ -2,7 +2,7 @@
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
 Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of m−i up
-to 65536, and swap the cards at i and at i + word mod (m−i). Place i is final then: a prefix needs no more. Keys: match
+to 65536, and swap the cards at i and at i + word mod (m−i). Place i is then final: a prefix needs no more. Keys: match
 key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes); roll key =
 SHA-256(match key ‖ round as 4 bytes ‖ number as 4 bytes), the round's rolls of dice numbered from 0. Dealing: with n
 seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over. Rolling: a die shows the
@@ -25,7 +25,7 @@ _WORDS: Final = 1 << 16
 
 
 def commitment(seed: bytes) -> bytes:
-    """Return the SHA-256 of the server's seed (32 bytes), which is published before any nonce is accepted."""
+    """Return the commitment to the server's seed of 32 bytes: its SHA-256, published before any nonce is accepted."""
     return sha256(_sized("seed", seed, SEED_BYTES)).digest()
 
 

@@ -48,7 +48,7 @@ class Draws:
 
 
 class BulkDraws(Draws):
-    """The same draws, but faster when there are many; also a source of randomness.
+    """Draws that are faster when there are many. The object is also a source of randomness.
 
     Satisfies `engine.game.Chance`. Bytes that would favour some outcomes are skipped.
     """

@@ -1,8 +1,8 @@
 """The contract of a game: `Game` describes the game, `State` is one game in progress.
 
-A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning code
-use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller, who checks input from
-outside against `legal` first. Actions and seats may be any whole number, numpy's too. A state can be pickled and
+A card is an index into `Game.cards`, an action an index into `Game.actions`; replays, messages, journals and learning
+code use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller, who checks input
+from outside against `legal` first. Actions and seats may be any whole number, numpy's too. A state can be pickled and
 copied. Nothing here reads a clock, draws random numbers or does input or output.
 """
 
@@ -43,7 +43,7 @@ class Chance(Protocol):
         """Return one of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
 
     def randbytes(self, n: int, /) -> bytes:
-        """Return this many bytes."""
+        """Return `n` random bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Action:
 
     name: str
     kind: str
-    """The kind of choice that the action answers, in the game's own term, such as "play", "bid" or "raise"."""
+    """The kind of choice that the action makes, in the game's own terms, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
     """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
@@ -81,7 +81,7 @@ class OptionSpec:
 
 
 class SeatView(Protocol):
-    """Everything that one seat may know: a `NamedTuple` of plain values, built up in one function.
+    """Everything that one seat may know: a `NamedTuple` of plain values, built by a single function.
 
     Each game has one. Its fields are numbers, flags, None, and lists of numbers as bytes or tuples.
     """
@@ -102,7 +102,7 @@ class RoundReport(Protocol):
 
     @property
     def round(self) -> int:
-        """Number, from 0."""
+        """Number of the round, from 0."""
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class State(Protocol[ViewT_co, ReportT_co]):
 
     @property
     def player(self) -> int:
-        """The next seat to ask (the lowest of several), or `OVER`."""
+        """The next seat to ask (the lowest if several must choose), or `OVER`."""
 
     @property
     def round(self) -> int:
@@ -168,11 +168,11 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """Write the vector into an array of one dimension, which may be anything with a writable buffer, such as a
-        numpy row.
+        """Write the numbers that `vector` returns into a one-dimensional array: anything with a writable buffer, such
+        as a numpy row.
 
-        A float32 array gets the same numbers. A uint8 array gets steps by `Field.unit` and `Field.zero`, clipped to a
-        byte. Raises `engine.observation.VectorError` for any other array.
+        A float32 array gets them unchanged. For a uint8 array, `Field.unit` and `Field.zero` convert them to steps,
+        clipped to a byte. Raises `engine.observation.VectorError` for any other array.
         """
 
     def ranking(self) -> tuple[int, ...]:
@@ -180,7 +180,7 @@ class State(Protocol[ViewT_co, ReportT_co]):
 
 
 class Truth(NamedTuple):
-    """A round that a view allows: its deal and the choices up to the view."""
+    """A possible truth behind a view: the round's deal, and its choices up to the view."""
 
     deck: Sequence[int]
     """The first cards of the round's deck, as many as are dealt."""
@@ -228,7 +228,7 @@ class Game(Protocol):
         """Return an upper bound on the number of choices in a game, over all seats. Raises: OptionError."""
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return bounds of the scores: none is ever lower or higher. Raises: OptionError."""
+        """Return the range of the scores: no score is ever outside it. Raises: OptionError."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
         """Create a game and deal its first round.
@@ -237,20 +237,20 @@ class Game(Protocol):
         """
 
     def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
-        """Sample a game that fits the view, to be played on by a search.
+        """Sample a game that fits the view, for a search to continue.
 
-        All hidden cards of this round that fit the view are equally likely: the hands, the cards that lie face down and
-        those still to be turned. A card that the rules exclude is never dealt; nothing else is inferred from choices.
+        All deals of this round's hidden cards that fit the view are equally likely: hands, face-down cards and cards
+        still to be turned over. A card that the rules exclude is never dealt; nothing else is inferred from choices.
         Simultaneous choices of other seats are still to be made. Later rounds are dealt by `rng`, earlier ones are
         forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. If a
         view does not show which seat is asked, the sample assumes that it is the view's own seat.
 
-        Raises `ViewError` for a view of another game, a view that no deal fits, and a view from after the end that
-        cannot be that of a last choice.
+        Raises `ViewError` for a view of another game, a view that no deal fits, and a view after the end of a game,
+        unless a last choice could still be due in it.
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
-        """Sample several independent games, faster than by `sample`. Raises: ViewError.
+        """Sample several independent games, faster than with `sample`. Raises: ViewError.
 
         The same `rng` gives the same games, but not necessarily those of `sample`.
         """
@@ -260,7 +260,7 @@ class Game(Protocol):
 
 
 class UnknownGameError(KeyError):
-    """Error for a name that is no game. The message lists the games."""
+    """Error for a name that no game has. The message lists the games."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -290,7 +290,7 @@ def option_text(value: Option) -> str:
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """Return all options of a game, with defaults for those not given. Raises OptionError for an unknown option."""
+    """Return all options of a game, with defaults for missing ones. Raises: OptionError: Invalid seats or options."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

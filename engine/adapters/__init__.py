@@ -1,1 +1,1 @@
-"""Adapters of the games to other libraries, one module each. Importing one needs its library installed."""
+"""Adapters of the games to other libraries, one module each. Importing a module requires its library."""

@@ -8,8 +8,8 @@ shows a choice before all are made, so the game is equivalent.
 
 An information state is a text with perfect recall. For every finished round it has the seat's last view, its choices
 and the public report; for the current round, its choices and its view. `resample_from_infostate` returns another world
-that a seat could be in. The seat's view, its information state and the finished rounds stay. The engine samples the
-hidden part of this round, every truth that fits being equally likely.
+that a seat could be in, with the same view, information state and finished rounds. The engine samples the hidden part
+of the current round; all possibilities that fit are equally likely.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 class NoTensorError(ValueError):
     """Error for tensors of information states, which exist only as text.
 
-    With empty tensors, a program would learn nothing without a visible error.
+    With empty tensors, a program would learn nothing and get no error.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def type_of(game: Game) -> pyspiel.GameType:
 
 
 class Draw(NamedTuple):
-    """A request for chance: cards from the deck of a round, or one roll of a die."""
+    """A request for a chance outcome: cards from a round's deck, or one roll of a die."""
 
     round: int
     roll: int | None
@@ -123,7 +123,7 @@ class GameSetup(NamedTuple):
     """Number of rounds after which the game is stopped. 0 plays it to its end."""
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
-        """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
+        """Create a game with the dealer's cards. Raises OptionError for invalid seats or options."""
         return self.game.new(self.seats, dealer, **self.options)
 
 
@@ -222,9 +222,9 @@ class GameProgress:
         self._last: tuple[int, int] | None = None
         """Action and seat of the choice to apply once chance has decided."""
         self._moves = 0
-        """Number of choices and of outcomes of chance up to the last choice."""
+        """Number of choices and chance outcomes so far."""
         self.begun = 0
-        """Number of choices made before this round was dealt."""
+        """Number of choices and chance outcomes before this round was dealt."""
         self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
         """By seat, its choices of this round."""
         self.past = ("",) * table.seats
@@ -290,9 +290,9 @@ class GameProgress:
             self._go_on()
 
     def _go_on(self) -> State[SeatView, RoundReport]:
-        """Apply the last choice, or begin the game, unless chance has yet to decide a draw that this needs.
+        """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide.
 
-        Return the state after it. If chance has yet to decide, only its report and scores are meaningful.
+        Return the state after it. If chance has yet to decide, only the state's report and scores are meaningful.
         """
         dealer = self.dealer
         dealer.drawn, dealer.wanted = self._drawn, None
@@ -320,13 +320,13 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return None if self._progress.wanted or self._progress.stopped else self._progress.state
 
     def current_player(self) -> int:
-        """Return the seat to choose, or the id of chance or of the terminal state."""
+        """Return the seat that must choose, or OpenSpiel's id of chance or of the terminal state."""
         if self._progress.wanted:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self._progress.player == OVER else self._progress.player
 
     def is_terminal(self) -> bool:
-        """True if the game is over."""
+        """Return True if the game is over."""
         return not self._progress.wanted and self._progress.player == OVER
 
     def returns(self) -> list[float]:
@@ -367,7 +367,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return world
 
     def _deal(self, cards: Iterator[int], like: GameProgress, chance: Random) -> None:
-        """Decide the chance nodes: with these cards, and with the dice of another game."""
+        """Resolve the chance nodes with these cards and with the dice of `like`."""
         while (wanted := self._progress.wanted) is not None:
             if wanted.roll is None:
                 self.apply_action(next(cards))
@@ -376,7 +376,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
                 self.apply_action(chance.randrange(wanted.size) if face is None else face)
 
     def _ask(self, seat: int, chance: Random) -> None:
-        """Make choices for the simultaneous seats that come before this one."""
+        """Choose at random for the simultaneous seats that are asked before this one."""
         while (state := self.state) is not None and seat in state.waiting() and state.player != seat:
             self.apply_action(chance.choice(state.legal(state.player)))
 

@@ -1,9 +1,9 @@
 """Errors in place of crashes: OpenSpiel's C++ searches crash the process for games written in Python.
 
 These searches (`pyspiel.MCTSBot`, `pyspiel.ISMCTSBot`) release Python's lock and then call the state, a Python object.
-That is a segmentation fault, also with the library's own `python_kuhn_poker` (seen in 2.0.2). They also do not find the
-method `resample_from_infostate` of such a state. Importing this module makes their methods raise an error first. The
-same searches in `open_spiel.python.algorithms` work.
+That is a segmentation fault, even with the library's own `python_kuhn_poker` (seen in 2.0.2). Nor do they find a Python
+state's method `resample_from_infostate`. Importing this module makes their methods raise an error first. The same
+searches in `open_spiel.python.algorithms` work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REFUSED: Final = {
 
 
 class CompiledSearchError(TypeError):
-    """Raised if a search in C++ gets a state of a game written in Python."""
+    """Error for a C++ search that is given a state of a game written in Python."""
 
 
 def refuse(method: Callable[..., Any], bot: str, of: type) -> Callable[..., Any]:

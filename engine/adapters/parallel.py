@@ -51,7 +51,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Make the choices of all agents; return observations, rewards, terminations, truncations and infos.
 
-        Raises `IllegalActionError` for a choice that is missing, illegal or of an unknown agent, before any is made.
+        Raises `IllegalActionError` before any choice is made if one is missing, illegal or of an unknown agent.
         """
         if not self.agents:
             raise IllegalActionError("no game is going on: call reset")
@@ -80,7 +80,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         return {agent: self._game.observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str:
-        """Return one line with the round, the scores and the agents to choose."""
+        """Return one line with the round, the scores and the agents that must choose."""
         return self._game.render()
 
     def close(self) -> None:

@@ -82,7 +82,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self.agent_selection = self.agents[self._state.player]
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return an agent's observation and action mask; the mask is all zeros unless the seat is to choose."""
+        """Return an agent's observation and action mask; the mask is all zeros unless the seat must choose."""
         return observed(self._state, self._seat_of[agent], self._observation_spaces[agent])
 
     def step(self, action: int | None) -> None:
@@ -105,7 +105,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self._deads_step_first()
 
     def render(self) -> str:
-        """Return one line with round, scores and the agent to choose."""
+        """Return one line with the round, the scores and the agent that must choose."""
         asked = "over" if self._state.player == OVER else f"{self.agent_selection} is asked"
         scores = ", ".join(map(str, self._state.scores))
         return f"{self._game.title}, round {self._state.round + 1}, scores {scores}: {asked}"

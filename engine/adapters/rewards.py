@@ -25,7 +25,7 @@ class Rewards:
         self.by_round = by == "round"
 
     def of(self, before: Sequence[int], state: State[Any, Any]) -> list[float] | None:
-        """Return the rewards of a choice by seat; None if all are 0. `before`: the scores before the choice."""
+        """Return each seat's reward for a choice; None if all are 0. `before`: the scores before the choice."""
         after = state.scores
         if self.by_round:
             # A state replaces its scores when they change, which is rare.

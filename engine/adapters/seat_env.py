@@ -106,7 +106,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         return observed(state, self.seat, self.observation_space), reward, over, False, info
 
     def _play_on(self, state: State[SeatView, RoundReport]) -> float:
-        """Let the bots choose until it is the seat's turn; return the reward that the seat gets meanwhile."""
+        """Let the bots choose until it is the seat's turn; return the seat's reward for their choices."""
         reward = 0.0
         while state.player != OVER and self.seat not in state.waiting():
             seat = state.player

@@ -22,7 +22,7 @@ def observation_space(game: Game, seats: int) -> Dict:
 
 
 def observed(state: State[SeatView, RoundReport], seat: int, space: Any) -> dict[str, Any]:
-    """Return a seat's observation, in an `observation_space`. The mask is all zeros unless the seat is to choose."""
+    """Return a seat's observation, in an `observation_space`. The mask is all zeros unless the seat must choose."""
     mask = np.zeros(space["action_mask"].shape, np.int8)
     if seat in state.waiting():
         mask[list(state.legal(seat))] = 1

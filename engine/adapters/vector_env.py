@@ -112,7 +112,7 @@ class VectorEnv:
         return {name: value for name, value in self.__dict__.items() if name != "_rows"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state of another environment."""
+        """Restore a state that `__getstate__` returned."""
         self.__dict__.update(state)
         self._rows = self._observed_rows()
 
@@ -199,7 +199,7 @@ class VectorEnv:
 def choose(masks: Array, random: np.random.Generator) -> Array:
     """Return an action for each mask [games], drawn uniformly from the allowed actions.
 
-    `masks`: [games, actions]. Raises MaskError if one of them allows no action, or if the array is no mask.
+    `masks`: [games, actions]. Raises MaskError if a mask allows no action, or if the array is not two-dimensional.
     """
     if masks.ndim != 2:
         raise MaskError(f"masks have two dimensions, games and actions, not the shape {masks.shape}")

@@ -1,8 +1,8 @@
 """Estimate choices near the end of a round for a seat that does not see the others' hands.
 
 The worth of a choice is the mean of its solved values over the worlds that the seat could be in (`Game.sample`). If
-these are few, the mean is over all of them, weighted by their probability, else over a random sample. In a solved world
-everybody knows all hands, so the mean is the worth of a choice to a seat that learns all hands right after it.
+these are few, the mean is over all of them, weighted by their probability; otherwise over a random sample. In a solved
+world everybody knows all hands, so the mean is the worth of a choice to a seat that learns all hands right after it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engine.game import Chance, Game, RoundReport, SeatView, State
 
 
 class ExpectedCosts(NamedTuple):
-    """The cost of a seat's choices compared with its best one, over the same worlds."""
+    """The cost of each choice of a seat relative to its best choice, over the same worlds."""
 
     costs: Mapping[int, float]
-    """By action: the points lost compared with the best action, which has 0; of equal actions the first is the best."""
+    """By action, the points lost compared with the best action; of equally good actions, the first counts as best."""
     errors: Mapping[int, float]
     """By action, the standard error of its cost. 0 if all worlds were solved."""
     worlds: int
@@ -30,7 +30,7 @@ class ExpectedCosts(NamedTuple):
     """True if no other world is possible."""
 
 
-class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next function
+class _TooMany(Exception):  # noqa: N818 - a signal to the calling function, not an error
     pass
 
 
@@ -108,7 +108,7 @@ class SolvedWorlds(NamedTuple):
 def solved_worlds(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> SolvedWorlds:
-    """Solve all worlds of a view if chance has at most `most` outcomes, else `drawn` random worlds.
+    """Solve all worlds of a view if chance has at most `most` outcomes; otherwise `drawn` random worlds.
 
     Raises the errors of `EndingSolver.values`, ViewError, and ValueError if worlds must be drawn and `drawn` is 0.
     """
@@ -124,7 +124,7 @@ def solved_worlds(
 def expected_costs(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> ExpectedCosts:
-    """Compare a seat's choices with its best one over `solved_worlds`. `drawn`: at least 2, unless all are solved.
+    """Compare a seat's choices with its best one over `solved_worlds`. `drawn`: 2 or more unless all worlds are solved.
 
     Raises the errors of `solved_worlds`, and ValueError if a single world would be drawn.
     """

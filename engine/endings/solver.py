@@ -1,9 +1,9 @@
 """Solve the rest of a round with all hands open: by minimax with alpha-beta for two seats, by max^n for more.
 
-A seat's value is its points of the round minus the mean of the others', as in the analysis of a lost game. With two
-seats, each gains what the other loses, so bounds cut off lines that cannot matter (Knuth and Moore, 1975). With more,
-every seat makes its own best choice (Luckhardt and Irani, 1986), and among equals the first action: without such a rule
-the others' values would be undefined.
+A seat's value is its points in the round minus the mean of the others' points. With two seats, each gains
+what the other loses, so bounds cut off lines that cannot matter (Knuth and Moore, 1975). With more seats, each makes
+its own best choice (Luckhardt and Irani, 1986), and the first of equally good ones: without this rule the others'
+values would be undefined.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from engine.points import points_above
 RoundWorth: TypeAlias = Callable[[RoundReport], Sequence[int]]
 """Function that returns the worth of a round for each seat, in points, including later costs."""
 Values: TypeAlias = tuple[float, ...]
-"""For each seat: its points of the round minus the mean of the others'."""
+"""For each seat, its points in the round minus the mean of the others' points."""
 
 MOST_LINES: Final = 20_000
 """Default maximum number of lines of play that are followed to their end."""
 
 
 class EndingTooLongError(ValueError):
-    """Error of an ending with more lines of play than the limit allows. The message states both numbers."""
+    """Error for an ending with more lines of play than the limit allows. The message states both numbers."""
 
 
 class EndingSolver:
@@ -39,7 +39,7 @@ class EndingSolver:
         """Number of lines followed for the latest answer."""
 
     def values(self, state: State[SeatView, RoundReport]) -> dict[int, Values]:
-        """Return, for each action of the seat to ask, in rising order, the values for all seats.
+        """Return the values for all seats of each action of the seat that must choose, in ascending order of actions.
 
         The state does not change. Raises EndingTooLongError; ValueError if the game is over, or if several seats choose
         at once, which no order of turns describes.

@@ -1,6 +1,6 @@
 """Call the bot's own code for each message, and turn its answers into replies.
 
-This module never waits and does no input or output. Exceptions of the bot propagate.
+This module never waits and does no input or output. Exceptions raised by the bot propagate.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ class Caller:
         """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
-        """The decision that the bot's own code works on, or the name of the called method."""
+        """The decision that the bot's own code is working on, or the name of the called method."""
         self._bot = bot
         self._on_error = on_error
         self.clock = clock
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
-        """Time when the message was created, or when its last part was sent."""
+        """Time when the pending message was created, or when its last part was sent."""
         self._now = 0.0
         """Time of the last clock reading. While the bot's own code runs, the time at which it began."""
 
     def react(self, message: PlayResponse, session: Session | Gathered, received: float) -> Iterator[PlayRequest]:
         """Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
 
-        `session`: the conversation of the message's stream. `received`: the message's time of arrival, in seconds of
-        the clock. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
+        `session`: the session of the message's stream. `received`: the time at which the message arrived, in
+        seconds of the clock. The bot is not asked about closed decisions, nor about decisions of an ended stream.
 
         Raises:
             BadAnswerError: The bot's answer is invalid.
@@ -99,7 +99,7 @@ class Caller:
             self._think(self._subject)
 
     def long_thought(self, seconds: float) -> str:
-        """Describe the current decision if it has taken longer than `seconds`; otherwise return "". For any thread."""
+        """Describe the current decision if it has taken longer than `seconds`; otherwise return "". Thread-safe."""
         began, subject = self._now, self._subject
         passed = self.clock() - began
         if passed < seconds or not self.thinking or self._now != began:
@@ -153,9 +153,9 @@ class Caller:
     def _answers(
         self, decisions: list[Decision], session: Session | Gathered, received: float
     ) -> Iterator[PlayRequest]:
-        """Add answers to the reply; yield the parts that are sent before everything is answered."""
+        """Add answers to the reply; yield the parts to send before all decisions are answered."""
         decisions = [each for each in decisions if not each.closed]
-        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # The times as of the arrival.
+        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # The times left on arrival.
         while decisions:
             done = 0
             waited = self._read_clock() - received
@@ -222,7 +222,7 @@ def as_decision(
 ) -> Decision:
     """Convert a message to a decision for the bot. `make`: the class of the decision.
 
-    Raises `ProtocolMismatchError` if no catalogue belongs to its game or describes its view.
+    Raises `ProtocolMismatchError` if there is no catalogue for the message's game or view.
     """
     if (name := message.WhichOneof("view")) is not None:
         catalog, view, other = games.get(name), getattr(message, name), None
@@ -261,7 +261,7 @@ def on_what(bot: Bot, subject: Decision | str, passed: float) -> str:
 
 
 def where(decision: Decision, of: int) -> str:
-    """Describe a decision and the bot's view; `of`: the number of decisions asked at once."""
+    """Describe a decision and the bot's view; `of`: the number of decisions in the batch."""
     from google.protobuf.text_format import MessageToString
 
     view = MessageToString(decision.view, as_one_line=True)
@@ -275,7 +275,7 @@ def where(decision: Decision, of: int) -> str:
 
 
 def tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
-    """Set the time left for a decision, `waited` seconds after it arrived with `soft` and `bank` milliseconds."""
+    """Set the time left for a decision that arrived `waited` seconds ago with `soft` and `bank` milliseconds."""
     if waited >= 0.001:
         passed = round(waited * 1000)
         decision.soft_ms = max(0, soft - passed)
@@ -285,7 +285,7 @@ def tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
 def checked(decision: Decision, choice: object, count: int, of: int) -> int:
     """Return the choice as a plain int (NumPy integers are accepted, too), or raise `BadAnswerError`."""
     try:
-        action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
+        action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may return anything
     except TypeError:
         if inspect.iscoroutine(choice):
             choice.close()

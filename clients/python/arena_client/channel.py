@@ -53,7 +53,7 @@ DEFAULT_PORT = 50051
 """The default port of a server."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
 _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
-"""Prefixes of the other kinds of addresses that gRPC knows."""
+"""Prefixes of the other kinds of addresses that gRPC accepts."""
 
 
 MOST_NODES = 64
@@ -70,7 +70,7 @@ class DroppedError(Exception):
 
 
 def checked_address(address: str) -> str:
-    """Return an address with a port; gRPC would try port 443 for ever. Raises: ArgumentError: It has none."""
+    """Return an address that has a port; without one, gRPC would use port 443. Raises: ArgumentError: It has none."""
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"
@@ -118,7 +118,7 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 
 def _one_line(details: str | None) -> str:
-    # Skip gRPC's own introduction, that all addresses failed.
+    # Skip gRPC's own introduction, which says that all addresses failed.
     text = (details or "no reason given").rpartition("last error: ")[2]
     return _GRPC_PREFIX.sub("", " ".join(text.split()))
 

@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_token_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every connection with a bot's token."""
+    """Add the options of every program that connects with a bot's token."""
     parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
     parser.add_argument(
         "--token-file",
@@ -84,7 +84,7 @@ def add_token_options(parser: argparse.ArgumentParser) -> None:
 def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> None:
     """Run a bot from its command line.
 
-    An `ArenaError` ends the program with the error's status and a line of reason.
+    An `ArenaError` ends the program: its text goes to standard error, and its `status` is the exit status.
     """
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
@@ -115,7 +115,7 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
 
 
 def main(make: type[Bot], description: str | None) -> None:
-    """Run the command line of a program with one bot."""
+    """Run a program's only bot with the options on the command line."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--server", metavar="HOST:PORT", help=SERVER_HELP)
     add_options(parser)

@@ -63,11 +63,11 @@ _log = logging.getLogger("arena_client")
 _chance = random.SystemRandom()  # Does not affect the bot's own random numbers.
 
 ANSWER_TIME = 20.0
-"""Time limit of the server for a registration and for its welcome, in seconds."""
+"""Maximum time in seconds to wait for the server's answer to a call, and for its welcome."""
 FIRST_WAIT = 0.1
 """Maximum time in seconds before the first try to reconnect."""
 LONGEST_WAIT = 5.0
-"""Maximum time in seconds between two tries while the server may only be restarting."""
+"""Maximum time in seconds between two tries while the server may just be restarting."""
 LONG_OUTAGE = 120.0
 """Time without a connection, in seconds, after which a restart is no longer likely."""
 LONGEST_OUTAGE_WAIT = 30.0
@@ -77,21 +77,21 @@ FEATURES: tuple[str, ...] = ()
 LONGEST_VERSION = 40
 """Maximum number of characters of a bot's version."""
 LEAVE_TIME = 2.0
-"""Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
+"""Maximum time in seconds to wait for the server to end the stream of a bot that leaves in the middle of matches."""
 PROBES = 3
 """Maximum number of failures to diagnose before the first connection."""
 FORGET_AFTER = 60.0
 """Time in seconds without a connection to a node, while others are connected, after which its matches count as lost."""
 PLACE_LOOK = 0.25
-"""Time in seconds between two checks whether a place should move to another node, if nodes outnumber places."""
+"""Time in seconds between two checks of whether a place should move to another node, while nodes outnumber places."""
 PLACE_WAIT = 3.0
-"""Minimum time in seconds after which a place without a match moves to another node, longer than a server's patience.
+"""Minimum time in seconds after which a place without a match moves to another node: servers need time to fill a table.
 
 The actual time is random, up to twice as long: bots that all moved at the same pace would never meet bots of other
-nodes. The minimum doubles after each such move, because a server may have more patience.
+nodes. The minimum doubles after each such move, because a server may wait longer.
 """
 LONGEST_PLACE_WAIT = 60.0
-"""Maximum of that minimum time, in seconds."""
+"""Limit up to which that minimum time doubles, in seconds."""
 STEADY = 1.0
 """Time in seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
@@ -102,7 +102,7 @@ _REFUSALS = (
     grpc.StatusCode.OUT_OF_RANGE,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-"""Statuses with which a server that has shown a log refuses to prove it."""
+"""Statuses with which a server refuses to prove the log described in its welcome."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
 """Exceptions that gRPC raises if the stream ends or has already ended."""
 
@@ -111,7 +111,7 @@ def waiting_time(outage: float) -> float:
     """Return the seconds before the next try: a random part of `outage`, the seconds since the last good connection.
 
     So waiting at most doubles an outage, and adds at most 5 s in its first two minutes and 30 s later. Bots that lost
-    the server at the same time come back one by one.
+    the server at the same time reconnect at different times.
     """
     longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
@@ -119,22 +119,22 @@ def waiting_time(outage: float) -> float:
 
 @dataclass(eq=False)
 class _Node:
-    """One server, with the bot's stream to it. A server alone is the only node."""
+    """One server, with the bot's stream to it. A server that is not part of a group is the only node."""
 
     address: str
     progress: Progress
     listed: str = ""
-    """The node's address in the latest list; empty if no list has had the node."""
+    """The node's address in the latest list; empty if no list has contained the node."""
     number: int = 0
-    """The number of the node; 0 on a server alone, or before its first welcome."""
+    """The number of the node; 0 if it is the only one, or before its first welcome."""
     task: asyncio.Task[None] | None = None
     session: Session | None = None
     stream: _Stream | None = None
     next_try: float = 0.0
     """The time of the latest try, or of the next one, in seconds of `time.monotonic`."""
     place_until: float | None = None
-    """With fewer places than nodes: the time at which this node's place moves on unless a match begins, in seconds of
-    `time.monotonic`; None without a place.
+    """Time at which this node's place moves to another node unless a match begins, in seconds of `time.monotonic`.
+    None if the node has no place, or if there are enough places for all nodes.
     """
     place_used: bool = False
     """True if a match has begun at that place."""
@@ -168,7 +168,7 @@ class Connection:
                 f"the token is {'empty' if not token.strip() else 'not one line of printable characters'}: "
                 "give it as the server did, or None (no --token) for the one in the token file"
             )
-        # The program that started this one, such as `arena match`, set the environment, not the author.
+        # These variables were set by the program that started this one, such as `arena match`, not by the author.
         if started_for := os.environ.get("ARENA_TOKEN"):
             address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
@@ -242,7 +242,7 @@ class Connection:
         asyncio.get_running_loop().call_later(seconds, over)
 
     def leave(self) -> None:
-        """Send `leave` if the bot plays or is about to play. The server then ends the stream."""
+        """Send `leave` if the bot is playing or about to play. The server then ends the stream."""
         if not (self._goal.under_way and any(node.stream for node in self._nodes)):
             self.end()
         elif not self._leaving:
@@ -287,7 +287,7 @@ class Connection:
     async def stay(self) -> None:
         """Stay connected to every node until the requested matches are played or the server has ended the streams.
 
-        Raises `ArenaError`, also if it comes from one node only.
+        Raises `ArenaError`, even if only one node causes it.
         """
         try:
             async with asyncio.TaskGroup() as self._tasks:
@@ -302,7 +302,7 @@ class Connection:
         node.task.add_done_callback(self._stop_moving)
 
     def _stop_moving(self, _: object) -> None:
-        """Move no more places after all streams have ended."""
+        """Stop moving places once all streams have ended."""
         if self._moving is not None and all(node.task is None or node.task.done() for node in self._nodes):
             self._moving.cancel()
 
@@ -367,7 +367,7 @@ class Connection:
         await self._manage("JoinLadder", JoinLadderRequest(ladder=ladder, invitation=code))
 
     async def _manage(self, method: str, request: Message) -> Any:
-        """Make a call about the bot with its token, and return the answer. Raises `ArenaError`."""
+        """Make a call that manages the bot, with the bot's token, and return the answer. Raises `ArenaError`."""
         with _files():
             token = self._token or read_token(self._token_file)
             opened = open_channel(self._address, self._tls)
@@ -385,7 +385,7 @@ class Connection:
                 raise UnreachableError(f"no connection to {self._address}: {failure}") from None
 
     def _parked(self) -> str:
-        """Describe why the bot gets no seats, and which command resumes it."""
+        """Describe why the bot is parked, and give the command that un-parks it."""
         why = self._goal.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
         words = ["arena-bot", "unpark", self._name, "--server", self._address, "--token-file", file]
@@ -502,13 +502,13 @@ class Connection:
         self._share_out()
 
     def _gives_up(self) -> bool:
-        """Return True if the next try at any node comes too late after the last connection."""
+        """Return True if even the earliest next try comes too long after the last connection."""
         if self._give_up_after is None:
             return False
         return min(node.next_try for node in self._nodes) - self._seen > self._give_up_after
 
     def _goes_on_without(self, node: _Node, outage: float) -> bool:
-        """Return True if a node that cannot be reached is tried again, while the bot plays at others."""
+        """Return True if an unreachable node is to be tried again while the bot plays at other nodes."""
         if node.number not in self._listed:
             self._forget(node)
             return False
@@ -522,7 +522,7 @@ class Connection:
         return True
 
     def _forget(self, node: _Node) -> None:
-        """Forget a node that cannot be reached and is not listed any more, with its matches."""
+        """Forget a node that cannot be reached and is no longer listed, with its matches."""
         self._nodes.remove(node)
         self._goal.nodes.remove(node.progress)
         self._missed = _least(self._missed, node.progress.reports_after)
@@ -531,7 +531,7 @@ class Connection:
     def _share_out(self) -> None:
         """Divide the bot's capacity among the connected nodes.
 
-        If there are fewer places than nodes, each place is at one node and moves to another after a match or a wait.
+        A place is room for one match. If nodes outnumber places, each place moves on after a match or a wait.
         """
         connected = [node for node in self._nodes if node.session is not None]
         capacity, count = self._bot.capacity, len(connected)
@@ -572,10 +572,10 @@ class Connection:
             self._move_due()
 
     def _move_due(self) -> None:
-        """Move each of too few places on that had a match, or waited for long enough, to a random node without one.
+        """If there are fewer places than nodes, move each place that has had a match or has waited long enough.
 
-        While its match runs, the node learns that the bot takes no more there. A place comes first to the node that
-        plays the bot's event, and stays there.
+        It moves to a random node without a place. While a place's match is running, its node may start no other match
+        there. The node that plays the bot's event gets a place first and does not lose it.
         """
         connected, moved = [node for node in self._nodes if node.session is not None], False
         event = next((node for node in connected if node.number == self._event_node), None)
@@ -640,7 +640,7 @@ class Connection:
                 await stream.finish()
 
     def _hear(self, node: _Node, stream: _Stream, session: Session, message: PlayResponse) -> None:
-        """Apply a message, reply at once if necessary, and pass the bot's part of the message on."""
+        """Apply a message, reply at once if necessary, and pass the message on if it concerns the bot."""
         received = time.monotonic()
         if (reply := session.receive(message)) is not None:
             stream.send(reply)
@@ -671,7 +671,7 @@ def _matches(count: int) -> str:
 
 @contextlib.contextmanager
 def _files() -> Iterator[None]:
-    """Replace an `OSError` by an `ArgumentError` that names the file."""
+    """Convert an `OSError` to an `ArgumentError` that names the file."""
     try:
         yield
     except OSError as error:
@@ -708,7 +708,7 @@ class _Stream:
     async def finish(self) -> None:
         """Send the waiting messages and close the bot's side of the stream.
 
-        Then wait until the server ends it, which raises the stream's error.
+        Then wait until the server ends it, and raise the stream's error.
         """
         self.half_close()
         while True:

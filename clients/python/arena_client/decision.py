@@ -13,7 +13,7 @@ from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
 View: TypeAlias = SixthSenseView | NullernView | Any
-"""The game as one seat sees it: a message of the game's own type, which for later games its catalogue describes."""
+"""The game as one seat sees it: a message of the game's own type. A catalogue describes each later game's type."""
 GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
@@ -25,7 +25,7 @@ A bot may also name other games: their catalogues describe their messages.
 
 
 def conduct_of(welcome: play_pb2.Welcome, start: play_pb2.MatchStart) -> play_pb2.Conduct:
-    """Return the limits of a match: its ladder's if its start names one, otherwise those of the default ladders."""
+    """Return the limits of a match: those of its ladder if `start` names one, otherwise those of default ladders."""
     return next((each.conduct for each in welcome.ladders if each.name == start.ladder), welcome.conduct)
 
 
@@ -38,7 +38,7 @@ class Card:
     colour: int
     """An index into `Catalog.colours`."""
     values: tuple[int, ...]
-    """The values that it can count as: one, or several if its player chooses."""
+    """The values that the card can count as. If there are several, its player chooses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class Action:
     value: int | None = None
     """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
-    """The place in the trick, counted from 0, of the card that it blocks."""
+    """The place in the trick, counted from 0, of the card that the action blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalog:
-    """One game: its colours, cards and actions. Created once for each connection; its decisions share the object."""
+    """One game: its colours, cards and actions. Created once per connection, whose decisions share the object."""
 
     name: str
     """The name for programs, such as "sixth_sense"."""
@@ -127,7 +127,7 @@ class Decision:
     def text(self, *, legal: bool = True) -> str:
         """Return the view as text, followed by the legal actions with their numbers unless `legal` is false.
 
-        It needs the rules, the distribution arena-engine; otherwise it raises `arena_client.engine.EngineMissingError`.
+        Without the games' rules (the distribution arena-engine), it raises `arena_client.engine.EngineMissingError`.
         """
         from arena_client.engine import view_text
 
@@ -135,12 +135,12 @@ class Decision:
 
     @property
     def hand(self) -> list[Card]:
-        """The seat's own cards, in the order of `view.hand`; empty if it may not see them or the view has no hand."""
+        """The seat's own cards, in the order of `view.hand`; empty if the seat may not see them or there is no hand."""
         cards = self.game.cards
         return [cards[number] for number in getattr(self.view, "hand", ())]
 
     @property
     def actions(self) -> list[Action]:
-        """The legal actions with their meaning, in the order of `legal`."""
+        """The legal actions as `Action` objects, in the order of `legal`."""
         actions = self.game.actions
         return [actions[number] for number in self.legal]

@@ -1,4 +1,4 @@
-"""Decoding of messages of games without a separate field in the protocol, by the descriptors in their catalogues."""
+"""Decoding of messages of games that have no field in the protocol, with the descriptors in their catalogues."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _pool(descriptors: tuple[bytes, ...]) -> DescriptorPool:
 
 
 def unpacked(packed: AnyMessage, pool: DescriptorPool) -> Message:
-    """Return the message that is packed in an `Any`. Raises `ProtocolMismatchError` if the pool cannot read it."""
+    """Return the message that is packed in an `Any`. Raises `ProtocolMismatchError` if it cannot be decoded."""
     name = packed.TypeName()
     try:
         return GetMessageClass(pool.FindMessageTypeByName(name)).FromString(packed.value)

@@ -1,4 +1,4 @@
-"""Verification of Ed25519 signatures (RFC 8032, 5.1.7) without another library.
+"""Verification of Ed25519 signatures (RFC 8032, 5.1.7) with the standard library only.
 
 A verification takes a few milliseconds. The code is not safe for secret keys, but handles only public keys and
 signatures.

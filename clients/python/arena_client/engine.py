@@ -1,8 +1,8 @@
-"""Conversion of views and rounds for the server's own rules, for bots that search or that read text.
+"""Conversion of views and rounds to the types of the package `engine`, for bots that search or read text.
 
-`GAMES[...].sample(seat_view(view), rng)` samples a game, and `view_text` and `round_text` write what a seat knows.
+`GAMES[...].sample(seat_view(view), rng)` samples a game. `view_text` and `round_text` describe a view and a round.
 
-The rules are the package `engine`, the distribution arena-engine in the Arena's repository, which has no dependencies.
+`engine`, the distribution arena-engine in Arena's repository, contains the rules of the games and has no dependencies.
 Only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.
 """
 
@@ -27,7 +27,7 @@ _Kind: TypeAlias = tuple[type[Any], tuple[tuple[str, Callable[[Any], Any]], ...]
 """A class of the engine, and a reader for each of its fields that occurs in a message."""
 
 _RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine's views that have a different name in messages, with this name."""
+"""Fields of the engine's views that have a different name in messages, with that name."""
 
 
 MISSING = (
@@ -66,7 +66,7 @@ def view_text(message: View, legal: Sequence[int] = ()) -> str:
 def round_text(report: RoundReport, record: Any = None) -> str:
     """Return a finished round as text, with all cards.
 
-    `record`: what `Bot.record` returns for the report, needed only for a game without messages in this client.
+    `record`: what `Bot.record` returns for the report, needed only if this client does not contain the game's messages.
 
     Raises:
         EngineMissingError: The rules of this game are not installed.
@@ -84,7 +84,7 @@ def round_text(report: RoundReport, record: Any = None) -> str:
 
 
 def _game_of(message: type[Any]) -> str:
-    """Return the name of the game that has this message."""
+    """Return the name of the game to which a message type belongs."""
     for choice in (
         play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"],
         play_pb2.RoundReport.DESCRIPTOR.oneofs_by_name["record"],

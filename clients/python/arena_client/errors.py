@@ -1,13 +1,13 @@
 """Permanent errors.
 
-After any other error (a lost connection, a server that restarts) the client retries and only logs.
+After any other error (a lost connection, a server that restarts) the client logs the error and retries.
 """
 
 from __future__ import annotations
 
 
 class ArenaError(Exception):
-    """Error after which the bot cannot continue. The message gives cause and remedy."""
+    """Error after which the bot cannot continue. The message gives the cause and the remedy."""
 
     reason: str = ""
     """The server's machine-readable reason, such as "OWNER_BANNED"; empty without one."""
@@ -15,7 +15,7 @@ class ArenaError(Exception):
     """Exit status of `arena-bot`: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
 
     def told(self, bot: str) -> str:
-        """Return a program's final message: the reason in one line, and for an error in the bot also its view."""
+        """Return a program's final message: the reason in one line, and for an error in the bot also the bot's view."""
         lines = [f"{bot}: {' '.join(str(self).split())}", *getattr(self, "__notes__", ())]
         return "".join(f"{line}\n" for line in lines)
 
@@ -31,7 +31,7 @@ class TokenRefusedError(ArenaError):
 
 
 class NameTakenError(ArenaError):
-    """Another bot on this server has the name."""
+    """Another bot on this server already has this name."""
 
 
 class NameNotAllowedError(ArenaError):

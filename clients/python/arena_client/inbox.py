@@ -1,4 +1,4 @@
-"""Queue of a bot's messages: the network's thread adds them, the event loop or thread of the bot removes them."""
+"""Queue of a bot's messages: the network's thread adds them, the bot's event loop or thread removes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Delivery:
 
 
 class Gathered:
-    """Messages of several streams, combined. The bot uses this object as their session."""
+    """Messages of several streams, combined into one. This object also serves as their session."""
 
     over = False
 
@@ -49,7 +49,7 @@ class Gathered:
             self._sessions |= dict.fromkeys(matches, each.session)
 
     def __contains__(self, decision: object) -> bool:
-        """Return True if a decision, given by the numbers of match and decision, is open."""
+        """Return True if a decision, given as (match number, decision number), is open."""
         return any(decision in session.open for session in self._streams)
 
     def plays(self, match_id: int) -> bool:
@@ -68,10 +68,10 @@ class Gathered:
 
 
 class _Deliveries(ABC):
-    """Deliveries for one bot in order; the last one marks the end."""
+    """Deliveries for one bot, in order, until the connection ends."""
 
     wants_all = False
-    """True to deliver also messages that concern only a bot that makes several decisions at once.
+    """True to deliver also the messages that matter only to a bot that works on several decisions at once.
 
     These are closed decisions, and the end of a stream as an empty message.
     """
@@ -93,7 +93,7 @@ class _Deliveries(ABC):
         self._rouse()
 
     def gather(self, delivery: Delivery) -> Delivery | Gathered:
-        """Combine a delivery with waiting ones, up to one message with decisions from each stream.
+        """Combine a delivery with waiting ones; stop at the next message of a stream whose decisions are included.
 
         Return the delivery itself if the next message belongs to the same stream.
         """
@@ -117,7 +117,7 @@ class _Deliveries(ABC):
 
     @abstractmethod
     def _rouse(self) -> None:
-        """Wake the reader if it waits, in any thread."""
+        """Wake the reader if it is waiting. Callable in any thread."""
 
 
 class Inbox(_Deliveries):
@@ -134,7 +134,7 @@ class Inbox(_Deliveries):
         """
         if self._deliveries:
             await self._rest()
-        while not (self._deliveries or self._ended):  # A wake-up may come for a delivery that `gather` has taken.
+        while not (self._deliveries or self._ended):  # `gather` may have removed the delivery since the wake-up.
             await self._wait()
         return self._next()
 

@@ -16,7 +16,7 @@ from arena_client.v1.play_pb2 import PlayResponse
 
 
 def read_decisions(file: str | Path) -> Iterator[Decision]:
-    """Yield the decisions of a file in order, in the form that `decide` gets.
+    """Yield the decisions of a file in order, as `decide` would receive them.
 
     Raises:
         ValueError: The file is malformed; the message names file and line.

@@ -14,7 +14,7 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Function that fetches the proof that a log of one size is the beginning of a larger log; None if refused."""
+"""Function that fetches the proof that a log of one size is the beginning of a larger one; returns None if refused."""
 
 
 class LogChecker:

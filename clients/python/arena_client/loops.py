@@ -1,7 +1,7 @@
 """The event loops in which `play` runs: asyncio's, and trio's if the program uses it.
 
-Both have the same few operations, so that no other module distinguishes them. trio is imported only if the program uses
-it.
+Both have the same few operations, so no other module needs to distinguish them. trio is imported only if the program
+uses it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AsyncioLoop:
     """Operations of asyncio's event loop."""
 
     cancelled: type[BaseException] = asyncio.CancelledError
-    """The exception in a task that is cancelled."""
+    """The exception raised in a cancelled task."""
 
     def inbox(self) -> Inbox:
         """Return an inbox for the loop of the current task."""
@@ -71,7 +71,7 @@ class _AsyncioTasks:
         self._running: dict[Hashable, asyncio.Task[None]] = {}
 
     def start(self, key: Hashable, call: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> None:
-        """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
+        """Start a task, which may raise nothing but its cancellation. `done` is called when it ends, for any reason."""
 
         def ended(_: asyncio.Task[None]) -> None:
             del self._running[key]
@@ -121,7 +121,7 @@ class TrioLoop:
 
     @contextlib.asynccontextmanager
     async def tasks(self) -> AsyncIterator[Tasks]:
-        """Return a context manager for tasks, which raises its exception itself, not in a group."""
+        """Return a context manager for tasks that raises an exception from its block unwrapped, not in a group."""
         failure: BaseException | None = None
         with self._trio.CancelScope() as outer:
             async with self._trio.open_nursery() as nursery:
@@ -129,7 +129,7 @@ class TrioLoop:
                     yield _TrioTasks(nursery, self._trio.CancelScope)
                 except BaseException as error:  # noqa: BLE001 - raised below
                     failure = error
-                outer.shield = True  # Otherwise trio raises a cancellation from outside in a group.
+                outer.shield = True  # Otherwise trio would wrap a cancellation from outside in a group.
                 nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure

@@ -39,7 +39,7 @@ def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
 def _climbed(place: int, last: int, start: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
     """Return the roots to which a proof leads from a node's hash: of the log up to this node, and of the whole log.
 
-    `place` and `last`: numbers of this node and of the last one beside it. None if the proof has a wrong length.
+    `place` and `last`: numbers of this node and of the last node on its level. None if the proof has the wrong length.
     """
     old = new = start
     for each in proof:
@@ -59,7 +59,7 @@ class Keys:
     """The successive public keys of a log. Each key signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read the leaves that name the keys. Raises: ValueError: One is malformed, or not signed by the key before."""
+        """Read the leaves that name the keys. Raises: ValueError: One is malformed, or unsigned by the previous key."""
         self.leaves = [*leaves]
         self.log = ""
         self._newest = b""

@@ -22,7 +22,7 @@ class Calls:
         self._woken = False
 
     def soon(self, call: Callable[[], object]) -> None:
-        """Let the loop make a call, unless it is closed."""
+        """Let the loop make a call, unless the loop is closed."""
         self._waiting.append(call)
         if not self._woken:
             self._woken = True
@@ -39,7 +39,7 @@ _calls: WeakKeyDictionary[asyncio.AbstractEventLoop, Calls] = WeakKeyDictionary(
 
 
 def calls_here() -> Calls:
-    """Return the calls of the loop in this thread."""
+    """Return the `Calls` of this thread's event loop."""
     loop = asyncio.get_running_loop()
     if (calls := _calls.get(loop)) is None:
         calls = _calls[loop] = Calls(loop)
@@ -47,14 +47,14 @@ def calls_here() -> Calls:
 
 
 class Network:
-    """Context manager in which a bot uses the thread. The last bot to exit ends the thread."""
+    """Context manager for a bot that uses the network thread. The last bot to exit ends the thread."""
 
     _lock = threading.Lock()
     _thread: _Thread | None = None
     _users = 0
 
     def __enter__(self) -> Calls:
-        """Start the thread if necessary, and return the calls of its loop."""
+        """Start the thread if necessary, and return the `Calls` of its event loop."""
         with Network._lock:
             if Network._thread is None:
                 Network._thread = _Thread()

@@ -19,13 +19,13 @@ class Table(NamedTuple):
     """Everything that a seat knows when it chooses, except its own hand."""
 
     strengths: list[int]
-    """Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick."""
+    """The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick."""
     trick: list[int]
     """The strengths of the cards on the table. The first of equally strong cards takes the trick."""
     to_come: list[int]
-    """The seats that play to this trick after this one."""
+    """The seats that play to this trick after the viewing seat."""
     unseen: list[int]
-    """The strengths of the unseen cards, which the others hold or which are in the stock."""
+    """The strengths of the unseen cards: those in the other hands and in the stock."""
 
 
 def read(game: Catalog, view: NullernView) -> Table:
@@ -40,7 +40,7 @@ def read(game: Catalog, view: NullernView) -> Table:
 
 
 def taker(game: Catalog, view: NullernView) -> int | None:
-    """Return the seat that takes the trick so far; None if the table is empty."""
+    """Return the seat that is winning the trick; None if the table is empty."""
     trick = read(game, view).trick
     if not trick:
         return None
@@ -53,7 +53,7 @@ def wanted_tricks(view: NullernView, seat: int) -> int:
 
 
 def eager(view: NullernView, seat: int) -> bool:
-    """Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point."""
+    """Return true if a seat wants a trick: for its bid or, if the bid is lost, for the trick's point."""
     return wanted_tricks(view, seat) != 0
 
 

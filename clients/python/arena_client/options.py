@@ -19,7 +19,7 @@ DEFAULT_ADDRESS = "localhost:50051"
 DRAIN = 30.0
 """Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time."""
 DRAIN_TERMINATED = 8.0
-"""Maximum time in seconds to finish matches after SIGTERM; its sender usually kills after 10 s."""
+"""Maximum time in seconds to finish matches after SIGTERM; SIGKILL usually follows after 10 s."""
 
 
 class Options(TypedDict, total=False):
@@ -28,14 +28,14 @@ class Options(TypedDict, total=False):
     token: str | None
     """The token itself."""
     token_file: str | Path | None
-    """The file of the token; by default ARENA_TOKEN_FILE, or a separate file for each bot in `~/.arena/tokens`."""
+    """The token file; by default ARENA_TOKEN_FILE, or a separate file for each bot in `~/.arena/tokens`."""
     invitation: str | None
     """The invitation to a server that registers bots by invitation only."""
     owner: str | None
     """Owner of the bot, which overrides `Bot.owner`; by default ARENA_OWNER."""
     tls: Tls
     matches: int | None
-    """Number of matches with a result after which to stop; None for no limit."""
+    """Number of matches with a result after which the run ends; None for no limit."""
     on_error: OnError
     give_up_after: float | None
     """Seconds without any connection after which the run ends."""
@@ -46,11 +46,11 @@ class Options(TypedDict, total=False):
     challenges: bool | Iterable[str]
     """True to accept challenges, or the names of the bots whose challenges are accepted."""
     ladders: Iterable[str] | None
-    """Names of the ladders to play on. None: those in ARENA_LADDERS. If that is unset, or with an empty list: the
+    """Names of the ladders to play on. Defaults to ARENA_LADDERS. If that is unset, or if the list is empty, the
     default ladders of the bot's games.
     """
     events: Iterable[str] | None
-    """Names of the events to enter. None: those in ARENA_EVENTS, or none."""
+    """Names of the events to enter. Defaults to ARENA_EVENTS, or to no events."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:
@@ -62,14 +62,14 @@ def check_names(told: Mapping[str, object], function: str) -> None:
 
 
 def set_in_environment(name: str) -> str | None:
-    """Return a variable of the environment; None if it is unset or empty."""
+    """Return an environment variable; None if it is unset or empty."""
     return os.environ.get(name) or None
 
 
 def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
     """Return the given names of ladders or events, or for None the names in a variable, separated by commas.
 
-    With ARENA_TOKEN only the environment counts, because a program started the bot. Raises: ArgumentError: A string.
+    If ARENA_TOKEN is set, a program started the bot: only the variable counts. Raises: ArgumentError: Got a string.
     """
     if isinstance(given, str):
         argument = variable.removeprefix("ARENA_").lower()
@@ -81,7 +81,7 @@ def chosen(given: Iterable[str] | None, variable: str) -> tuple[str, ...]:
 
 
 def drain_seconds() -> float:
-    """Return the maximum seconds to finish matches after Ctrl-C. Raises: ArgumentError: Invalid ARENA_DRAIN."""
+    """Return the maximum time in seconds to finish matches after Ctrl-C. Raises: ArgumentError: Invalid ARENA_DRAIN."""
     text = set_in_environment("ARENA_DRAIN")
     if text is None:
         return DRAIN

@@ -37,9 +37,9 @@ from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
 
 MOST_CLOSED = 10_000
-"""Maximum number of closed decisions to remember because an answer to them may still come."""
+"""Maximum number of closed decisions to remember; the command may still answer them."""
 _OWN_GROUP: dict[str, Any]
-"""Arguments that start a process which Ctrl-C in this program's terminal does not reach."""
+"""Arguments of `Popen` for a process that Ctrl-C in this program's terminal does not reach."""
 if sys.platform == "win32":
     _OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 else:
@@ -69,7 +69,7 @@ class PipeBot(Bot):
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
         """Decisions that were closed before the command answered. The command may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, and an empty one at its end. None wakes the reader when a decision is closed."""
+        """Lines from the command, then an empty one at its end. None wakes the reader when a decision is closed."""
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - the user asked for this program
@@ -168,7 +168,7 @@ class PipeBot(Bot):
             raise self._ended() from None
 
     def _take(self) -> None:
-        """Handle the next line of the command, or return if a decision is closed first."""
+        """Handle the next line from the command, or return if a decision is closed first."""
         line = self._lines.get()
         if line is None:
             return
@@ -233,8 +233,8 @@ def main(arguments: Sequence[str]) -> None:
 def _mapped(value: Any, described: DescriptorPool) -> object:
     """Convert a message or a list of them to JSON.
 
-    Zero and empty fields are included; absent optional fields are omitted. `described`: the decoded messages of `Any`
-    fields.
+    Zero and empty fields are included; absent optional fields are omitted. `described`: the descriptors of messages in
+    `Any` fields.
     """
     if isinstance(value, Message):
         return MessageToDict(value, always_print_fields_with_no_presence=True, descriptor_pool=described)
@@ -257,7 +257,7 @@ def _message(decision: Decision) -> play_pb2.Decision:
 
 
 def _name(words: Sequence[str]) -> str:
-    """Return the name of the file that contains the command's program."""
+    """Return a bot's name, from the name of the file that contains the command's program."""
     files = [word for word in words[1:] if os.path.isfile(word)]  # noqa: PTH113 - Path raises if a word is too long
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path((files or words)[0]).stem).strip("-._")[:40] or "bot"
 

@@ -16,6 +16,6 @@ _SETTING = "GRPC_EXPERIMENTS"
 if sys.platform == "linux" and _SETTING not in os.environ:
     os.environ[_SETTING] = "-event_engine_client"
     try:
-        import grpc  # noqa: F401 - for what it reads
+        import grpc  # noqa: F401 - so that it reads the setting
     finally:
         del os.environ[_SETTING]

@@ -1,6 +1,6 @@
 """A bot's record of the log of results: the server's key and newest head, and a receipt for each match.
 
-An append-only file of JSON lines beside the token; docs/log.md describes it. `arena replay verify --receipts` reads it.
+A file of JSON lines beside the token; docs/log.md describes it. `arena replay verify --receipts` reads it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from arena_client.v1.play_pb2 import MatchReport
 _log = logging.getLogger("arena_client")
 
 KEPT = 1000
-"""Number of receipts, the newest, in a shortened file. The file may grow to twice as many before it is shortened."""
+"""Number of receipts, the newest ones, that remain in a shortened file. A file of twice as many lines is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Pin:
     keys: list[bytes]
     """The leaves that name the log's keys."""
     restores: list[bytes]
-    """The leaves of the restorations that were known at that time."""
+    """The leaves of the known restorations of the log."""
     head: LogHead
-    """The newest head that is proved to continue the previous head."""
+    """The newest head that has been proved to continue the previous head."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Receipts:
     """Path of the file; None to store nothing on disk."""
     pin: Pin | None = None
     heads: list[LogHead] = field(default_factory=list)
-    """Heads of receipts, the oldest first."""
+    """Heads from the receipts, oldest first."""
     matches: list[tuple[int, int]] = field(default_factory=list)
     """Leaf number and match of each receipt."""
     reports_after: int | None = None
@@ -167,7 +167,7 @@ class Receipts:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._lines >= 2 * KEPT:
-                with contextlib.suppress(OSError):  # Windows replaces no file that is open; the next line tries again
+                with contextlib.suppress(OSError):  # Windows cannot replace an open file; the next line retries
                     self._shorten()
             with open(self.file, "ab", buffering=0, opener=_private) as file:
                 _write_whole(file, text.encode())
@@ -195,7 +195,7 @@ def _head(head: LogHead) -> dict[str, Any]:
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner can read, if the system has modes; `flags` has O_BINARY on Windows."""
+    """Open a file that only its owner can read, if the system has file modes; `flags` has O_BINARY on Windows."""
     return os.open(path, flags, 0o600)
 
 
@@ -212,7 +212,7 @@ def _write_whole(file: FileIO, line: bytes) -> None:
 
 
 def _problem(report: MatchReport) -> str | None:
-    """Describe a fault in the entry of a report; empty if there is none."""
+    """Describe a fault in the entry of a report; None if there is none."""
     entry = report.entry
     if not included(entry):
         return "its proof does not lead from leaf to head"

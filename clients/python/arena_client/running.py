@@ -44,7 +44,7 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
     they do not block the loop.
 
     Cancel the task to stop: the bot then leaves its running matches with notice. In asyncio, a second cancellation does
-    not wait for that. `play` does not wait for a bot that computes in the thread; the bot's answer is not sent.
+    not wait for that. `play` does not wait for a bot still computing in its thread, and does not send its answer.
     """
     check_names(options, "play")
     caller, connection = prepared(bot, address, options)
@@ -195,7 +195,7 @@ async def _play(
 
 @asynccontextmanager
 async def connected(connection: Connection, inbox: Inbox | ThreadInbox, loop: Loop) -> AsyncIterator[Calls]:
-    """Context manager for a connection. If it is cancelled, the bot leaves its matches with notice."""
+    """Context manager for a connection. If the block is cancelled, the bot leaves its matches with notice."""
     with Network() as network:
         network.soon(lambda: connection.begin(inbox, network))
         try:
@@ -253,7 +253,7 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """Handler of Ctrl-C and SIGTERM. After the first signal the bot finishes its matches; the second ends it."""
+    """Handler of Ctrl-C and SIGTERM. At the first signal the bot finishes its matches; at the second it leaves them."""
 
     def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
         """`drain`: the number of seconds for finishing current matches."""
@@ -283,7 +283,7 @@ class _Stopping:
                 task.cancel()
 
         def hurry() -> None:
-            """Interrupt the bot's own code in the main thread, like a signal."""
+            """Interrupt the bot's own code in the main thread, as a signal would."""
             if ours:
                 number = next(iter(ours))
                 if hasattr(signal, "pthread_kill"):

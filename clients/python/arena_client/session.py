@@ -33,7 +33,7 @@ from arena_client.v1.play_pb2 import (
 _log = logging.getLogger("arena_client")
 
 MOST_ENDED = 1000
-"""Maximum number of ended matches to remember, because their messages may still wait for the bot."""
+"""Maximum number of ended matches to remember; their messages may still be waiting for the bot."""
 _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 """Notices after which an accepted invitation leads to no match."""
 
@@ -60,7 +60,7 @@ class Goal:
 
     @property
     def under_way(self) -> int:
-        """Number of matches that the bot plays or is about to play."""
+        """Number of matches that the bot is playing or about to play."""
         return sum(len(each.playing) + len(each.accepted) for each in self.nodes)
 
 
@@ -78,7 +78,7 @@ class Progress:
     nonces: dict[int, bytes] = field(default_factory=dict)
     """The bot's random bytes for the deal, by invitation."""
     reports_after: int | None = None
-    """The number of the leaf of the node's last report; None without a log, or before the first welcome."""
+    """The leaf number of the node's last report, at first the log's size; None without a log or before a welcome."""
 
     def __post_init__(self) -> None:
         self.goal.nodes.append(self)
@@ -111,7 +111,7 @@ class Progress:
     def reconnect(self) -> None:
         """Forget the state that the server sends again on a new connection: invitations and running matches.
 
-        The last matches of a run are not forgotten: each gets its report or begins again.
+        When a run is ending, its running matches are not forgotten: each gets its report or begins again.
         """
         if not self.goal.ending:
             self.playing.clear()
@@ -119,7 +119,7 @@ class Progress:
         self.nonces.clear()
 
     def welcomed(self, size: int) -> None:
-        """Record the size of the server's log. Larger numbers belong to another log."""
+        """Record the size of the server's log. It replaces larger recorded numbers, which belong to another log."""
         self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
         self.goal.past = size if self.goal.past is None else min(self.goal.past, size)
 
@@ -140,12 +140,12 @@ class Session:
     ) -> None:
         """Begin the conversation.
 
-        `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log's
-        entries of its matches. `challengers`: lower-case names of the bots whose challenges it accepts; None for all.
-        `ladders` and `events`: the names in its hello.
+        `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log
+        entries of the bot's matches. `challengers`: lower-case names of bots whose challenges it accepts; None for all.
+        `ladders` and `events`: the names in the bot's hello.
 
         Raises:
-            ProtocolMismatchError: The welcome does not confirm its ladders or events.
+            ProtocolMismatchError: The welcome does not confirm the bot's ladders or events.
             NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
@@ -200,7 +200,7 @@ class Session:
         return reply
 
     def resize(self) -> PlayRequest | None:
-        """Return the message that tells the node the bot's capacity there; None if it has not changed."""
+        """Return a message with the bot's capacity at this node; None if the capacity has not changed."""
         room = self._progress.room(self._capacity)
         if room == self._room:
             return None
@@ -225,7 +225,7 @@ class Session:
             self._end(report)
         for notice in message.notices:
             self._heed(notice)
-        # Reports and notices come first, because they may free the place for an invitation of the same message.
+        # Reports and notices come first: they may free a place for an invitation in the same message.
         gone = {notice.invitation_id for notice in message.notices if notice.kind in _NO_MATCH}
         for invitation in message.invitations:
             number = invitation.invitation_id

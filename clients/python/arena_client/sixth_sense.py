@@ -24,13 +24,13 @@ class Table(NamedTuple):
     """Everything that a seat knows when it chooses, except its own hand."""
 
     trump: int | None
-    """The trump colour; None if there is no trump, or not yet."""
+    """The trump colour; None if there is no trump, or none yet."""
     trick: list[Laid]
     """The cards of the current trick that count, in the order in which they were played."""
     to_come: list[int]
-    """The seats that play to this trick after this one."""
+    """The seats that play to this trick after the viewing seat."""
     unseen: list[int]
-    """The unseen cards, which the others hold or which are in the stock."""
+    """The unseen cards: those in the other hands and in the stock."""
     void: set[tuple[int, int]]
     """Pairs of a seat and a colour that the seat has proved not to hold."""
 
@@ -79,7 +79,7 @@ def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: in
 
 
 def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
-    """Return the seat that takes a trick so far; None if no card counts."""
+    """Return the seat that is winning a trick; None if no card counts."""
     if not trick:
         return None
     led = trick[0].colour

@@ -35,7 +35,7 @@ _SCRIPTS = Path(sysconfig.get_path("scripts")).resolve()
 """Folder of installed programs such as `arena`; it may lie in a bot's project."""
 _CLIENT = Path(__file__).resolve().parent
 _CHECKOUT = _CLIENT.parents[2] if _CLIENT.parts[-3:-1] == ("clients", "python") else None
-"""The arena's checkout, if the client is used from it."""
+"""Arena's checkout, if the client is used from it."""
 _OF_ARENA = ("arena", "engine", "trio_grpc")
 """Packages of the checkout that are libraries to a bot, even if the bot lies beside them."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -86,8 +86,8 @@ def canonical(source: str | bytes) -> str:
 def _parsed(source: str | bytes) -> ast.AST:
     """Parse one source at a time: before Python 3.11.8, parsing in two threads raises SystemError (gh-106905).
 
-    A traceback that is created at the same time, by a finalizer or in another thread, has the same effect without the
-    lock. So failures are retried. Raises: SyntaxError, SystemError.
+    A traceback created at the same time, by a finalizer or in another thread, has the same effect despite the lock.
+    So failures are retried. Raises: SyntaxError, SystemError.
     """
     with _parsing:
         for _ in range(ATTEMPTS - 1):
@@ -98,7 +98,7 @@ def _parsed(source: str | bytes) -> ast.AST:
 
 
 def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and digest of the entry module, and of the modules imported from its project folder."""
+    """Yield the path and the digest of the entry module, and of the modules imported from its project folder."""
     name = entry.__spec__.name if entry.__spec__ is not None else entry.__name__
     parents = name.split(".")[:-1]
     if code.name == "__init__.py":
@@ -127,7 +127,7 @@ def _is_library(module: ModuleType, path: Path) -> bool:
 
 
 def _is_installed(path: Path) -> bool:
-    """True if a file belongs to Python or to an installed library."""
+    """Return true if a file belongs to Python or to an installed library."""
     return any(part in _INSTALLED for part in path.parts) or any(path.is_relative_to(each) for each in _STANDARD)
 
 

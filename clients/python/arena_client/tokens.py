@@ -1,4 +1,4 @@
-"""Storage of a bot's token between runs: a small file that only its owner can read, where the system has modes."""
+"""Storage of a bot's token between runs: a small file that only its owner can read, if the system has file modes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def replace_private(file: Path, content: bytes) -> None:
 
 
 class NewToken:
-    """A token for a bot that is about to register. Until the server answers, it is in a file beside its final place.
+    """A token for a bot that is about to register. Until the server answers, it is in a file beside its final one.
 
     So a full disk or a lost answer does no harm, because the next try sends the same token.
     """

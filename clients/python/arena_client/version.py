@@ -1,4 +1,4 @@
-"""The version of the client: the arena's version with a local mark that no package registry accepts.
+"""The version of the client: Arena's version with a local mark that no package registry accepts.
 
 So only our file satisfies a requirement for exactly this version, even if a registry offers a package with this name.
 """

@@ -225,7 +225,7 @@ class _Play:
         self._tries: list[_Call | _Registration] = []
         """Connection attempts that no step has handled yet."""
         self._call: _Call | None = None
-        """The stream that the steps are about."""
+        """The stream to which the steps refer."""
         self._calls: list[_Call] = []
         """All open streams."""
         self._registration: _Registration | None = None
@@ -318,7 +318,7 @@ class _Play:
             await inbox.ended()
 
     async def _settle(self) -> None:
-        """Run the loop until only the clock could continue it."""
+        """Run the loop until it can only wait for the clock to advance."""
         for _ in range(60):
             await asyncio.sleep(0)
 

@@ -41,7 +41,7 @@ class Story:
         self._note("starts", True)
 
     def welcome(self, shows: bool = True, of_node: LogState | None = None) -> None:
-        """Send a Welcome message with or without the log. `of_node`: the log that one of several nodes shows."""
+        """Send a Welcome message with or without the log. `of_node`: the log of one of several nodes."""
         proofs: dict[str, list[str] | None] = {}
 
         async def consistency(first: int, second: int) -> Sequence[bytes] | None:
@@ -62,7 +62,7 @@ class Story:
         self._note("reports", MessageToDict(report))
 
     def tear(self, size: int) -> None:
-        """Remove the last `size` bytes of the bot's file, like a crash while it writes a line."""
+        """Remove the last `size` bytes of the bot's file, as a crash in the middle of a line would."""
         os.truncate(self._file, self._file.stat().st_size - size)
         self._note("tears", size)
 
@@ -112,7 +112,7 @@ def _grows(story: Story) -> None:
 
 
 def _several_nodes(story: Story) -> None:
-    """A node shows the log from before another node's report, and then a log that does not begin so."""
+    """A node shows the log from before another node's report, and then a log with a different beginning."""
     story.welcome()
     story.result(1)
     before = story.log.state

@@ -172,7 +172,7 @@ Script = Callable[[Talk], Iterator[play_pb2.PlayResponse]]
 
 
 def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
-    """Send the start of these matches."""
+    """Send a welcome, then an invitation and the start of each match."""
     talk.next()
     yield welcome()
     for match in matches:
@@ -197,7 +197,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
-    """Names of the parked bots that were resumed."""
+    """Names of the bots that were un-parked."""
     most: int = 100
     """Maximum number of bots."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
@@ -301,7 +301,7 @@ QUIET_RUN = partial(run, verbose=False)
 
 
 class Playing:
-    """A bot that plays in a separate thread. `by`: the function that plays, with the arguments of `play`."""
+    """A bot that plays in a separate thread. `by`: the function that plays; it takes the arguments of `play`."""
 
     def __init__(
         self,
@@ -319,7 +319,7 @@ class Playing:
     def _run(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except BaseException as error:  # noqa: BLE001 - it is the test's to judge
+        except BaseException as error:  # noqa: BLE001 - the test judges it
             self._end.set_exception(error)
         else:
             self._end.set_result(None)

@@ -438,7 +438,7 @@ def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Pa
 
 @either
 def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) -> None:
-    """The bot answers in another order and ignores a closed decision. Its methods receive the news."""
+    """The bot answers in a different order and ignores a closed decision. Its other methods are called, too."""
     told: list[str] = []
 
     class Hears(Bot):
@@ -494,7 +494,7 @@ def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) ->
 @either
 @pytest.mark.parametrize("how", ["break", "cancel", "error"])
 def test_a_program_that_asks_no_more_leaves_in_order(token_file: Path, loop: str, how: str) -> None:
-    """If the bot's code raises an exception, the connection is cut instead."""
+    """If the bot's code raises an exception, the connection is closed without notice instead."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(ended.set)

@@ -88,7 +88,7 @@ async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, toke
 def test_a_bot_that_is_stopped_while_its_stream_breaks_does_not_connect_again(
     monkeypatch: pytest.MonkeyPatch, token_file: Path
 ) -> None:
-    """If both occur, gRPC reports the broken stream, but not the stop."""
+    """If both happen at once, gRPC reports the broken stream, but not the stop."""
     asyncio.run(_stopped_while_the_stream_breaks(monkeypatch, token_file))
 
 
@@ -448,7 +448,7 @@ def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: P
 
 
 def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[play_pb2.PlayResponse]]:
-    """Begin a match, wait until the bot leaves it, and end the stream."""
+    """Return a script that begins a match, waits until the bot leaves it, and ends the stream."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         yield from begun(talk, 1)

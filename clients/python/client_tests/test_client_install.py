@@ -25,12 +25,12 @@ WINDOWS = (ROOT / ".github" / "workflows" / "client.yml").read_text("utf-8")
 
 
 def program(environment: Path, name: str) -> str:
-    """The path of a program in a virtual environment."""
+    """Return the path of a program in a virtual environment."""
     return str(environment / ("Scripts" if os.name == "nt" else "bin") / name)
 
 
 def found_python(version: str) -> str | None:
-    """A Python of this version, found on the path or among pyenv's versions."""
+    """Return a Python of this version, found on the path or among pyenv's versions; None if there is none."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*/bin/python3")
     for each in (shutil.which(f"python{version}"), *map(str, pyenv)):
         if each and subprocess.run([each, "--version"], capture_output=True, check=False).returncode == 0:

@@ -1,4 +1,4 @@
-"""The decisions that the SDK stores in a file are exactly those that the bot received."""
+"""Decisions read from a file equal those that a bot would receive, and errors name the line."""
 
 from pathlib import Path
 

@@ -57,7 +57,7 @@ class Log:
     def result(self, match: int, points: Sequence[int] = (-3, 12)) -> MatchReport:
         """Add a match's result to the log. Return the report for the bot in seat 1. `points` are the points by seat.
 
-        Odd matches belong to a further ladder, so their leaves have version 2.
+        Odd matches belong to an additional ladder, so their leaves have version 2.
         """
         number = self.add(
             LeafKind.RATED,
@@ -123,7 +123,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def welcome(log: Log | None, file: Path, kept: Receipts | None = None) -> Receipts:
-    """Let the bot compare the log. If `kept` is false, restart the bot first."""
+    """Let the bot compare the log. If `kept` is None, restart the bot first."""
     kept = kept or Receipts(file)
     state = None if log is None else log.state
     asyncio.run(LogChecker(kept).check(state, log.consistency if log is not None else Log().consistency))
@@ -313,7 +313,7 @@ def test_a_bot_that_is_started_anew_asks_for_the_reports_after_its_last_one(tmp_
 def test_a_file_that_cannot_be_shortened_gets_the_receipt_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A new file beside it would need a path that is too long. On Windows, any reader prevents the replacement."""
+    """A new file beside the receipts would need too long a path. On Windows, any reader prevents the replacement."""
     if sys.platform == "win32":
         pytest.skip("Windows has no such bound for a path")
     monkeypatch.setattr(receipts, "KEPT", 5)

@@ -1,4 +1,4 @@
-"""A bot at several nodes of one store, with real sockets and by every face of the package.
+"""A bot at several nodes of one store, with real sockets and through every entry point of the package.
 
 conformance/every_node contains the conversations about nodes.
 """
@@ -63,7 +63,7 @@ class Nodes:
 
 
 class Later(First):
-    """A bot that plays the first legal action after some turns of the event loop."""
+    """A bot that plays the first legal action after a short wait in the event loop."""
 
     async def decide(self, decision: Decision) -> int:  # type: ignore[override]
         await asyncio.sleep(0.01)
@@ -92,7 +92,7 @@ FACES: dict[str, tuple[type[Bot], Callable[..., None]]] = {
     "play async": (Later, play_in_loop),
     "connect": (First, iterate),
 }
-"""The ways in which a program plays: its bot, and the function that plays."""
+"""The package's entry points, each with a bot class and the function that plays."""
 every_face = pytest.mark.parametrize("face", FACES)
 
 
@@ -102,7 +102,7 @@ def begin(face: str, capacity: int, nodes: Nodes, token_file: Path, **told: Any)
 
 
 def told_capacity(talk: Talk, capacity: int) -> None:
-    """Wait until the bot has this capacity for the node."""
+    """Wait until the bot announces this capacity to the node."""
     while talk.next().capacity != capacity:
         pass
 

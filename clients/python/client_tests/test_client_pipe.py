@@ -36,7 +36,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def read_by(program: str, token_file: Path, scripts: list[Script], *, texts: bool = False) -> list[str]:
-    """Play a match with a program. Return the lines that it wrote to the file `seen`, its argument."""
+    """Play a match with a program. Return the lines that the program wrote to `seen`, the file in its argument."""
     seen = token_file.with_name("seen")
     bot = PipeBot([sys.executable, "-c", program, str(seen)], texts=texts)
     try:

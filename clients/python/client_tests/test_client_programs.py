@@ -379,7 +379,7 @@ def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
 
 
 def test_the_program_of_the_readme_that_asks_itself_plays(tmp_path: Path) -> None:
-    """Only the server's address and the number of matches differ."""
+    """Run the README's program with only the server's address and the number of matches changed."""
     [found] = re.findall(r"```python\n((?:(?!```).)*?\bconnect\(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     with Peer([one_decision]) as peer:
         program = found.replace("localhost:50051", peer.address).replace("matches=10", "matches=1")

@@ -27,7 +27,7 @@ from engine.nullern.state import NullernState
 from engine.registry import GAMES
 
 AGES = 3_600_000
-"""Number of milliseconds that is enough for every search."""
+"""Time in milliseconds that suffices for every search."""
 
 
 def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decision:
@@ -36,7 +36,7 @@ def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decis
 
 
 def decisions(game: str, seats: int, seed: int = 1, **options: bool | int) -> Iterator[Decision]:
-    """Yield the decisions of a game of random play."""
+    """Yield the decisions of a game that is played at random."""
     chance, state = random.Random(seed), GAMES[game].new(seats, SampledDecks(seed), **options)
     while state.player != OVER:
         yield asked(game, state)

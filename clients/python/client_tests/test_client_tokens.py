@@ -25,7 +25,7 @@ def test_a_token_is_kept_whole_and_to_its_owner(tmp_path: Path) -> None:
     assert read_token(file) is None
     new.keep(new.token)
     assert read_token(file) == new.token
-    assert os.listdir(file.parent) == ["bot.token"]  # noqa: PTH208 - names are meant
+    assert os.listdir(file.parent) == ["bot.token"]  # noqa: PTH208 - the names are needed
     if os.name == "posix":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 

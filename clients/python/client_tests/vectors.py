@@ -42,7 +42,7 @@ def files() -> dict[str, str]:
 
 
 def catalogue(name: str) -> game_pb2.GameCatalog:
-    """Return a game's catalogue as the server shows it."""
+    """Return a game's catalogue as the server sends it."""
     return game_pb2.GameCatalog.FromString(encode_catalog(GAMES[name]).SerializeToString())
 
 
@@ -51,7 +51,7 @@ def _lines(entries: Iterator[dict[str, Any]] | Any) -> str:
 
 
 def _game(name: str, seats: int) -> Iterator[dict[str, Any]]:
-    """Yield decisions of games between rule samples with some random choices."""
+    """Yield decisions of a game between rule bots with some random choices."""
     chance, bot = random.Random(f"{name} {seats}"), RuleBot()
     games = {name: Catalog.of(catalogue(name))}
     state = GAMES[name].new(seats, SeededDecks(bytes([seats]) * 32))

@@ -14,7 +14,7 @@ impl Addresses {
         Self { current, nodes: Vec::new(), turn: 0 }
     }
 
-    /// Stores the addresses that a welcome lists. Those without a host are on the current host.
+    /// Stores the addresses that a welcome lists. Addresses without a host are on the current host.
     pub fn list(&mut self, listed: &[Node]) {
         let host = self.current.rsplit_once(':').map_or("", |(host, _)| host);
         let resolve = |node: &Node| {
@@ -24,7 +24,7 @@ impl Addresses {
         self.turn = 0;
     }
 
-    /// Chooses another node: the first on the list, then with each call the next. Without another node, changes nothing.
+    /// Switches to another node: the first on the list, then with each call the next. Does nothing if there is none.
     pub fn next(&mut self) {
         for _ in 0..self.nodes.len() {
             let address = &self.nodes[self.turn % self.nodes.len()];

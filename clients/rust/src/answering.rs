@@ -28,7 +28,7 @@ impl<B: Bot> Answering<B> {
         Self { caller, games: HashMap::new() }
     }
 
-    /// Calls the bot for one message; the error is the bot's, or `ProtocolMismatch`.
+    /// Calls the bot for one message. Returns an error from the bot, or `ProtocolMismatch`.
     pub fn answer(&mut self, delivery: Delivery, say: &mut dyn FnMut(u64, PlayRequest)) -> Result<(), Error> {
         let Delivery { session, open, message, received } = delivery;
         if let Some(welcome) = &message.welcome {

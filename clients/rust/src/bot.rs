@@ -10,9 +10,9 @@ use crate::errors::one_line;
 /// A bot's description of itself.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// 1 to 40 letters, digits, `.`, `_` or `-`.
+    /// Name of the bot: 1 to 40 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// Owner of the bot; its own name if empty. Bots of one owner never meet in a match.
+    /// Owner of the bot; the bot's name if empty. Bots of one owner never meet in a match.
     pub owner: String,
     /// Names of the games that the bot plays.
     pub games: Vec<String>,
@@ -20,7 +20,8 @@ pub struct Profile {
     pub capacity: u32,
     /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
     pub files: Vec<PathBuf>,
-    /// At most 40 printable characters; if empty, a digest of the program's file and `files`. Each version has its own rating.
+    /// Version of the bot, at most 40 printable characters. If empty, a digest of the program's file and `files`.
+    /// Each version has its own rating.
     pub version: String,
     /// Features of later versions of the protocol that the bot's own code understands; none is defined yet.
     pub features: Vec<String>,
@@ -53,7 +54,7 @@ pub trait Bot {
     /// Chooses one of `decision.legal`.
     fn decide(&mut self, decision: &Decision) -> usize;
 
-    /// Chooses for all open decisions at once: one action for each decision, in their order. Use it
+    /// Chooses for all open decisions at once: one action for each decision, in the same order. Use it
     /// if many decisions together are cheaper than one by one. Finished answers are sent while the
     /// iterator continues. For a [closed](Decision::closed) decision the item may be `None`.
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {

@@ -1,4 +1,4 @@
-//! Makes all calls of a bot's code, one at a time. It does no input or output.
+//! Makes all calls to a bot's code, one at a time. This module does no input or output.
 
 use std::{
     any::Any,
@@ -52,8 +52,8 @@ impl<B: Bot> Caller<B> {
 
     /// Sends the bot's replies to a message: no reply, one, or several if the bot takes long.
     ///
-    /// `received`: when the message arrived, by the clock. `open`: the open decisions of its stream. The bot is not asked about
-    /// closed decisions, nor about any decision of a stream that has ended.
+    /// `received`: when the message arrived, by the clock. `open`: the open decisions of the stream. The bot is not
+    /// asked about closed decisions, nor about any decision of a stream that has ended.
     pub fn react(
         &mut self,
         mut message: PlayResponse,

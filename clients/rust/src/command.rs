@@ -1,4 +1,4 @@
-//! The command line of a program with one bot.
+//! The command line of a program that contains one bot.
 
 use std::{env, path::Path, process::ExitCode, time::Duration};
 
@@ -52,7 +52,7 @@ struct Command {
 }
 
 impl Command {
-    /// Reads the words after the program's name; the error is a sentence.
+    /// Reads the words after the program's name; an error is a message for the user.
     fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut words = words.into_iter();
         let mut made = Self::default();
@@ -75,7 +75,7 @@ impl Command {
         Ok(made)
     }
 
-    /// Handles an option without a value. Returns false if it is not such an option.
+    /// Handles an option without a value. Returns false for any other option.
     fn switch(&mut self, name: &str) -> bool {
         let taken = match name {
             "--tls" => &mut self.options.tls,
@@ -141,7 +141,7 @@ impl Log for Lines {
     fn flush(&self) {}
 }
 
-/// Runs the command line of a program with one bot, and returns the exit status; `--help` lists the options.
+/// Runs a program's only bot with the options on the command line; returns the exit status. `--help` lists all options.
 pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
     let mut words = env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
 //!
-//! Its owner reports every event with the time, and performs the effects that the connection requests. The connection never
-//! waits, and gets its random numbers from the owner. Its only input and output is the token's file.
+//! Its owner reports every event with its time, and performs the effects that the connection requests. The connection
+//! never waits, and gets its random numbers from the owner. Its only input and output is the token's file.
 
 mod alarms;
 mod coming_back;
@@ -25,7 +25,7 @@ use crate::status::{Failure, play_failure};
 use crate::tokens::{NewToken, read_token};
 use crate::v1::{PlayRequest, PlayResponse, Welcome};
 
-/// The server's time limit for a registration, for its welcome and for its goodbye.
+/// Maximum time to wait for the server's answer to a registration, for its welcome and for its goodbye.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(20);
 /// Maximum number of failures to diagnose before the first connection.
 pub(crate) const PROBES: u32 = 3;
@@ -46,8 +46,9 @@ pub(crate) struct Connection {
     calling: bool,
     /// True if the token was known before this try.
     known: bool,
-    /// True if there was a welcome on this try, and if there ever was one.
+    /// True if the server has sent a welcome on this try.
     greeted: bool,
+    /// True if the server has ever sent a welcome.
     reached: bool,
     leaving: bool,
     finishing: bool,
@@ -100,7 +101,7 @@ impl Connection {
         self.alarms.next()
     }
 
-    /// Connects and stays connected until the requested matches are played, the server ends the stream, or `end`.
+    /// Connects and stays connected until the matches are played, the server ends the stream, or `end` is called.
     pub fn start(&mut self, now: Duration) {
         (self.now, self.good, self.seen) = (now, now, now);
         self.connect();
@@ -130,7 +131,7 @@ impl Connection {
         }
     }
 
-    /// Sends a message on a session's stream, if it still exists.
+    /// Sends a message on a session's stream, if the stream still exists.
     pub fn say(&mut self, session: u64, request: PlayRequest) {
         if !self.over && session == self.number && self.greeted {
             self.write(request);
@@ -179,7 +180,7 @@ impl Connection {
         if self.finishing { self.close() } else { self.fail(play_failure(ended)) }
     }
 
-    /// Stores the time; returns whether the connection is still open.
+    /// Stores the time; returns true if the connection is still open.
     fn at(&mut self, now: Duration) -> bool {
         self.now = now;
         !self.over

@@ -1,4 +1,4 @@
-//! Games and decisions in the form that bots get.
+//! Games and decisions in the form that bots receive.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use prost_types::Any;
 use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
 use crate::v1;
-/// One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
+/// One game: its colours, cards and actions. It is created once per connection and shared by all its decisions.
 pub use crate::v1::GameCatalog as Catalog;
 use crate::v1::decision::View as WireView;
 pub use crate::v1::{
@@ -76,7 +76,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Creates a decision for tests, for which no time passes; `ProtocolMismatch` if its view belongs to no catalogue.
+    /// Creates a decision for tests, whose clock stands still; `ProtocolMismatch` if no catalogue describes its view.
     pub fn new(message: v1::Decision, games: &HashMap<String, Arc<Catalog>>) -> Result<Self, Error> {
         Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO), None)
     }
@@ -122,7 +122,7 @@ impl Decision {
         self.view.hand().iter().map(|&card| &self.game.cards[card as usize])
     }
 
-    /// Returns the legal actions with their meaning, in the order of `legal`.
+    /// Returns the legal actions as [`Action`]s, in the order of `legal`.
     pub fn actions(&self) -> impl ExactSizeIterator<Item = &Action> {
         self.legal.iter().map(|&action| &self.game.actions[action])
     }
@@ -134,12 +134,12 @@ impl Decision {
         self.open.as_ref().is_some_and(|open| !open.contains(self.match_id, self.decision_id))
     }
 
-    /// Returns the milliseconds from now until the bank is used.
+    /// Returns the number of milliseconds from now until the bank is used.
     pub fn soft_ms(&self) -> u32 {
         self.soft_ms.saturating_sub(self.passed())
     }
 
-    /// Returns the milliseconds left in the bank for the rest of the match, if the bot answered now.
+    /// Returns the milliseconds that would be left in the bank, for the rest of the match, if the bot answered now.
     pub fn bank_ms(&self) -> u32 {
         self.bank_ms.saturating_sub(self.passed().saturating_sub(self.soft_ms))
     }

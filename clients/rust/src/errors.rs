@@ -14,7 +14,7 @@ pub enum Kind {
     BotFailed,
     /// The server does not know the token.
     TokenRefused,
-    /// Another bot on this server has the name.
+    /// Another bot on this server already has this name.
     NameTaken,
     /// The server does not accept the name of the bot or of its owner.
     NameNotAllowed,
@@ -34,7 +34,7 @@ pub enum Kind {
     Unreachable,
 }
 
-/// Error that ends a run, because the bot cannot continue. Its text gives cause and remedy.
+/// Error that ends a run, because the bot cannot continue. Its text gives the cause and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {

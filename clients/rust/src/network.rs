@@ -20,7 +20,7 @@ use crate::v1::{
     play_service_client::PlayServiceClient,
 };
 
-/// Events of a try.
+/// Events during a try to connect.
 #[derive(Debug)]
 pub(crate) enum News {
     Registered(u64, Result<RegisterBotResponse, Status>),
@@ -40,7 +40,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Prepares a connection; `BadArgument` if the address or a certificate cannot be used.
+    /// Prepares a connection. Returns `BadArgument` if the address or a certificate cannot be used.
     pub fn new(settings: &Settings, news: mpsc::UnboundedSender<News>) -> Result<Self, Error> {
         endpoint(settings)?;
         Ok(Self { settings: settings.clone(), news, channel: None, say: None, tasks: Vec::new() })
@@ -87,7 +87,7 @@ impl Network {
         });
     }
 
-    /// Reports the outcome of some work, unless it is aborted.
+    /// Reports the outcome of some work, unless the work is aborted.
     fn report(&mut self, work: impl Future<Output = News> + Send + 'static) {
         let news = self.news.clone();
         self.tasks.push(tokio::spawn(async move {

@@ -13,13 +13,13 @@ pub const HUPFER: i32 = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
+    /// The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick.
     pub strengths: Vec<u32>,
     /// The strengths of the cards on the table; the first of equally strong cards takes the trick.
     pub trick: Vec<u32>,
-    /// The seats that play to this trick after this one.
+    /// The seats that play to this trick after the viewing seat.
     pub to_come: Vec<usize>,
-    /// The strengths of the unseen cards, which the others hold or which are in the stock.
+    /// The strengths of the unseen cards: those in the other hands and in the stock.
     pub unseen: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ pub fn read(game: &Catalog, view: &NullernView) -> Table {
     Table { strengths, trick, to_come, unseen }
 }
 
-/// Returns the seat that takes the trick so far; `None` if the table is empty.
+/// Returns the seat that is winning the trick; `None` if the table is empty.
 pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     let trick = read(game, view).trick;
     let highest = trick.iter().max()?;
@@ -45,13 +45,13 @@ pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
 }
 
-/// Returns the number of tricks that a seat's bid still needs; negative if it has too many or has not bid.
+/// Returns the number of tricks that a seat's bid still needs; negative if the seat has too many or has not bid.
 pub fn wanted(view: &NullernView, seat: usize) -> i32 {
     let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
     bid - view.taken[seat] as i32
 }
 
-/// Returns true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
+/// Returns true if a seat wants a trick: for its bid or, if the bid is lost, for the trick's point.
 pub fn eager(view: &NullernView, seat: usize) -> bool {
     wanted(view, seat) != 0
 }

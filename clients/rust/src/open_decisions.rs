@@ -7,7 +7,7 @@ use std::{
 
 use crate::v1::PlayResponse;
 
-/// Maximum number of ended matches to remember, because their messages may still wait for the bot.
+/// Maximum number of ended matches to remember; their messages may still be waiting for the bot.
 const MOST_ENDED: usize = 1000;
 
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl OpenDecisions {
         self.state().open.contains(&(match_id, decision_id))
     }
 
-    /// Returns whether a match still runs on this stream, as far as the client knows.
+    /// Returns true if a match is still running on this stream, as far as the client knows.
     pub fn plays(&self, match_id: u64) -> bool {
         let state = self.state();
         !state.lost && !state.ended.contains(&match_id)

@@ -43,10 +43,10 @@ pub struct Options {
     pub challenges: bool,
     /// Accept challenges from these bots only.
     pub challengers: Vec<String>,
-    /// Names of the ladders to play on; by default those in `ARENA_LADDERS`. If that is unset, or
-    /// with an empty list: the default ladders of the bot's games.
+    /// Names of the ladders to play on. Defaults to `ARENA_LADDERS`. If that is unset, or if the list is
+    /// empty, the default ladders of the bot's games.
     pub ladders: Option<Vec<String>>,
-    /// Names of the events to enter; by default those in `ARENA_EVENTS`.
+    /// Names of the events to enter. Defaults to `ARENA_EVENTS`.
     pub events: Option<Vec<String>>,
 }
 
@@ -55,16 +55,16 @@ pub const DEFAULT_ADDRESS: &str = "localhost:50051";
 
 /// Time for finishing matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
 pub(crate) const DRAIN: Duration = Duration::from_secs(30);
-/// Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
+/// Maximum time to finish matches after SIGTERM; SIGKILL usually follows after 10 s.
 pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
 const LONGEST_VERSION: usize = 40;
 
 /// Data that a connection needs from a bot, the options and the environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The bot's profile, with owner, games and version in any case.
+    /// The bot's profile, with the owner, games and version that apply.
     pub profile: Profile,
-    /// The author's options, without those that the environment replaces.
+    /// The author's options, some of them replaced by the environment.
     pub options: Options,
     pub address: String,
     /// The token or the file that contains it.
@@ -99,7 +99,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // the program that started this one set the variable, not the author
+            // set by the program that started this one, not by the author
             address = variable("ARENA_SERVER").unwrap_or(address);
             options.token = Some(token);
             (options.tls, options.tls_roots) = (false, None);
@@ -128,7 +128,7 @@ impl Settings {
                 })
             }
         };
-        // with ARENA_TOKEN only the environment counts, because a program started the bot
+        // if ARENA_TOKEN is set, a program started the bot: only the environment counts
         let chosen = |given: &Option<Vec<String>>, name: &str| {
             given.clone().filter(|_| variable("ARENA_TOKEN").is_none()).unwrap_or_else(|| {
                 let listed = variable(name).unwrap_or_default();
@@ -176,7 +176,7 @@ fn check_address(address: &str) -> Result<(), Error> {
     Err(Error::bad_argument(format!("the address '{address}' is not of the form HOST:PORT; {told}: {host}:50051")))
 }
 
-/// Returns a digest of the program's file and others, of twelve digits.
+/// Returns a digest of twelve hexadecimal digits of the program's file and the given files.
 fn digest_of(files: &[PathBuf]) -> Result<String, Error> {
     let program = env::current_exe().map_err(|problem| {
         Error::bad_argument(format!("the program's own file cannot be found ({problem}): state the bot's version"))

@@ -13,7 +13,7 @@ pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Appends a text to a file, which is created if it does not exist.
+/// Appends text to a file, and creates the file if it does not exist.
 pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
     let mut to = private().append(true).create(true).open(file)?;

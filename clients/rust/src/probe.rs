@@ -25,10 +25,10 @@ const NO_HOST: [&str; 3] = ["not known", "does not resolve", "No address associa
 /// Text that rustls puts before the reason why a certificate is invalid.
 const UNTRUSTED: &str = "invalid peer certificate: ";
 
-/// Returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-/// its remedy; `None` if another try may succeed.
+/// Describes a permanent error (no such host, TLS on one side only, a certificate that is not trusted) and its remedy
+/// in a sentence; `None` if another try may succeed.
 ///
-/// `lost`: how the last try ended.
+/// `lost`: the text of the failure that ended the last try.
 pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> {
     let address = &settings.address;
     let (host, _) = address.rsplit_once(':')?;

@@ -19,7 +19,7 @@ pub(crate) struct HeadLine {
     pub signature: Vec<u8>,
 }
 
-/// The log that a welcome shows.
+/// The state of the log in a welcome.
 #[derive(Serialize)]
 pub(crate) struct PinLine {
     pub arena_receipts: u32,

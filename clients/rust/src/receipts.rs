@@ -15,7 +15,7 @@ use crate::receipt_lines::{Known, PIN_BEGIN, PinLine, ReceiptLine, text};
 use crate::session::Seat;
 use crate::v1::{LogState, MatchReport};
 
-/// Number of receipts that remain when the file is shortened. That happens at twice as many lines.
+/// Number of receipts that remain when the file is shortened. This happens when it has twice as many lines.
 pub(crate) const KEPT: usize = 1000;
 
 /// The receipts of one bot at one server.
@@ -37,7 +37,7 @@ impl Receipts {
         Self { file, ..Self::default() }
     }
 
-    /// Records the log that a welcome shows.
+    /// Records the state of the log in a welcome.
     ///
     /// The file is left unchanged if the log is shorter than the largest head in the file, or if
     /// its keys do not begin with the keys in the file. That may be a different log, whose keys
@@ -54,7 +54,7 @@ impl Receipts {
         }
     }
 
-    /// Records a report's entry of the log. `begun`: facts known from the match's start, if any.
+    /// Records a report's log entry. `begun`: facts known from the match's start, if any.
     pub fn record_match(&mut self, report: &MatchReport, begun: Option<&Seat>) {
         self.read_once();
         let Some(entry) = &report.entry else { return };
@@ -70,7 +70,7 @@ impl Receipts {
         }));
     }
 
-    /// Reads the file at the first call, and removes an unfinished last line, which would spoil the next.
+    /// Reads the file at the first call, and removes an unfinished last line, which would spoil the next line.
     fn read_once(&mut self) {
         if std::mem::replace(&mut self.read, true) {
             return;

@@ -40,7 +40,7 @@ pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) ->
     run_as(bot, profile, address, options)
 }
 
-/// Like [`run`], with another profile than the bot's own.
+/// Like [`run`], with a profile that may differ from the bot's own.
 pub(crate) fn run_as<B: Bot + Send + 'static>(
     bot: B,
     profile: Profile,
@@ -54,7 +54,7 @@ pub(crate) fn run_as<B: Bot + Send + 'static>(
         let mut signals = Signals::new()?;
         Run::new(bot, profile, address, options)?.until_over(async || signals.next(limit).await).await
     });
-    runtime.shutdown_background(); // a look-up of a name may still wait
+    runtime.shutdown_background(); // a name look-up may still be waiting
     ended
 }
 
@@ -95,7 +95,7 @@ struct Run {
     answers: mpsc::UnboundedReceiver<Answer>,
     /// Sender to the bot's thread; `None` once nothing more will be sent.
     deliveries: Option<threads::Sender<Delivery>>,
-    /// True if the bot must not be called any more. The run then does not wait for a bot that computes.
+    /// True if the bot must not be called any more. The run then does not wait for a bot that is still computing.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
     began: Instant,

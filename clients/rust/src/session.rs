@@ -42,7 +42,7 @@ pub(crate) struct Progress {
     accepted: BTreeMap<u64, Vec<u8>>,
     /// The known facts of the matches that have begun.
     seats: BTreeMap<u64, Seat>,
-    /// The number of the last received report's leaf in the server's log, for the next hello.
+    /// The leaf number of the last received report, at first the log's size; for the next hello.
     reports_after: Option<u64>,
     /// True if no more matches may begin, regardless of `wanted`.
     pub ending: bool,
@@ -81,8 +81,8 @@ impl Progress {
     }
 
     /// Handles the welcome of a new connection. Forgets the state that the server sends again:
-    /// invitations and running matches. The last matches of a run are not forgotten: each gets its
-    /// report or begins again.
+    /// invitations and running matches. When a run is ending, its running matches are not
+    /// forgotten: each gets its report or begins again.
     pub fn welcomed(&mut self, welcome: &Welcome) {
         if let Some(head) = welcome.log.as_ref().and_then(|log| log.head.as_ref()) {
             self.reports_after = Some(self.reports_after.map_or(head.size, |number| number.min(head.size)));
@@ -127,7 +127,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns the conversation after a welcome; `NoGameInCommon` if there is none, `ProtocolMismatch`
+    /// Returns the session after a welcome. Fails with `NoGameInCommon`, or with `ProtocolMismatch`
     /// if the server does not confirm the bot's ladders and events.
     pub fn new(welcome: &Welcome, settings: &Settings, progress: &Progress) -> Result<Self, Error> {
         let confirmed = |name: &String| welcome.ladders.iter().any(|ladder| ladder.name == *name);
@@ -150,7 +150,7 @@ impl Session {
 
     /// Applies a message; returns an immediate reply, if any.
     ///
-    /// `keep` receives the report of a match with an entry in the log of results, and the facts from its start.
+    /// `keep` receives each report that has an entry in the log of results, and the facts from the match's start.
     pub fn receive(
         &mut self,
         progress: &mut Progress,
@@ -239,7 +239,7 @@ fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.seats.remove(&report.match_id)
 }
 
-/// Returns the bot's random bytes for a deal or for an event's drawing of lots.
+/// Returns the bot's random bytes for a deal or for an event's draw.
 fn own_chance() -> Vec<u8> {
     let mut nonce = vec![0; 16];
     SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");

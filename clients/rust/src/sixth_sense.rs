@@ -21,13 +21,13 @@ pub struct Laid {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// The trump colour; `None` if there is no trump, or not yet.
+    /// The trump colour; `None` if there is no trump, or none yet.
     pub trump: Option<u32>,
     /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
-    /// The seats that play to this trick after this one.
+    /// The seats that play to this trick after the viewing seat.
     pub to_come: Vec<usize>,
-    /// The unseen cards, which the others hold or which are in the stock.
+    /// The unseen cards: those in the other hands and in the stock.
     pub unseen: Vec<u32>,
     /// For each seat, the colours that it certainly does not hold.
     pub lacks: BTreeMap<usize, BTreeSet<u32>>,
@@ -66,7 +66,7 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     table
 }
 
-/// Returns the counting cards of a trick after one more action. A block removes its victim and does not count.
+/// Returns the cards of a trick that count after one more action. A block removes its victim and does not count.
 pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
     let mut made = trick.to_vec();
     if action.kind == "block" {
@@ -77,7 +77,7 @@ pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place
     made
 }
 
-/// Returns the seat that takes a trick so far; `None` if no card counts.
+/// Returns the seat that is winning a trick; `None` if no card counts.
 pub fn taker(trick: &[Laid], trump: Option<u32>) -> Option<usize> {
     let led = trick.first()?.colour;
     let rank = |laid: &&Laid| {
@@ -95,7 +95,7 @@ pub fn targets(game: &Catalog, card: u32) -> &[u32] {
     &game.cards[card as usize].values
 }
 
-/// Returns the points of a round with the given aims (one or more) and number of tricks.
+/// Returns the points of a round with these predicted numbers (one or more) and the tricks taken.
 pub fn points(aims: &[u32], tricks: u32, novice: bool) -> i32 {
     let distance = aims.iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or_default() as usize;
     match distance {

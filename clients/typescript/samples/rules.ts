@@ -7,7 +7,7 @@ type Rank = (number: number) => number;
 const least = (numbers: readonly number[], rank: Rank) => numbers.reduce((best, each) => (rank(each) < rank(best) ? each : best));
 const most = (numbers: readonly number[], rank: Rank) => numbers.reduce((best, each) => (rank(each) > rank(best) ? each : best));
 
-/** Bot that knows which card takes the trick on the table, but does not count cards. */
+/** Bot that knows which card is winning the trick on the table, but does not count cards. */
 export class RuleBot extends Bot {
   override name = "rules";
   override games = GAMES;

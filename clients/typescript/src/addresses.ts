@@ -6,14 +6,14 @@ export class Addresses {
   /** `current`: the address to connect to. */
   constructor(public current: string) {}
 
-  /** Store the addresses that a welcome lists. Those without a host are on the current host. */
+  /** Store the addresses that a welcome lists. Addresses without a host are on the current host. */
   list(listed: readonly { address: string }[]): void {
     const host = this.current.slice(0, this.current.lastIndexOf(":"));
     this.#nodes = listed.map(({ address }) => (address.startsWith(":") ? host + address : address)).filter((address) => address !== "");
     this.#turn = 0;
   }
 
-  /** Choose another node: the first on the list, and with each further call the next. Without another node, change nothing. */
+  /** Switch to another node: the first on the list, and with each further call the next. Do nothing if none exists. */
   next(): void {
     for (let left = this.#nodes.length; left > 0; left -= 1) {
       const address = this.#nodes[this.#turn++ % this.#nodes.length];

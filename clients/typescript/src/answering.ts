@@ -15,7 +15,7 @@ interface Delivery {
   received: number;
 }
 
-/** Deliveries for one bot in order, followed by an end. */
+/** Deliveries for one bot, in order, until the connection ends. */
 export class Answering implements Inbox {
   readonly #deliveries: Delivery[] = [];
   #over = 0;
@@ -42,7 +42,7 @@ export class Answering implements Inbox {
     this.#over = session;
   }
 
-  /** Stop calling the bot, and abort the decision that it works on. */
+  /** Stop calling the bot, and abort the signals of its open decisions. */
   hurry(): void {
     this.caller.interrupt();
     this.#questions.closeAll();
@@ -54,7 +54,7 @@ export class Answering implements Inbox {
     this.#wake();
   }
 
-  /** Call the bot for each message, until the end. Throws the bot's errors and that of the end. */
+  /** Call the bot for each message, until the end. Throws the bot's errors, and the error given to `end`. */
   async answer(): Promise<void> {
     for (;;) {
       const delivery = this.#deliveries.shift();

@@ -19,9 +19,9 @@ export type Choices =
 
 /** A player. Override `decide` (or `decideMany`); the rest is optional. */
 export abstract class Bot {
-  /** 1 to 40 letters, digits, '.', '_' or '-'; the class's name if empty. */
+  /** Name of the bot: 1 to 40 letters, digits, '.', '_' or '-'; the class's name if empty. */
   name = "";
-  /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
+  /** Owner of the bot; the bot's name if empty. Bots of one owner never meet in a match. */
   owner = "";
   /** Names of the games that the bot plays. They may include games that are not in GAMES. */
   games: readonly string[] = GAMES.slice(0, 1);
@@ -31,7 +31,7 @@ export abstract class Bot {
   capacity = 8;
   /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
   files: readonly string[] = [];
-  /** At most 40 printable characters; null for a digest of the program's file and `files`. Each version has its own rating. */
+  /** Version, at most 40 printable characters; null for a digest of the program's file and `files`. Each is rated. */
   version: string | null = null;
 
   /** Choose one of `decision.legal`. */
@@ -40,7 +40,7 @@ export abstract class Bot {
   }
 
   /**
-   * Choose for all open decisions at once: one action for each decision, in their order. Override it if many
+   * Choose for all open decisions at once: one action for each decision, in the same order. Override it if many
    * decisions together are cheaper than one by one. Actions from a generator are sent while it continues.
    */
   decideMany(decisions: readonly Decision[]): Choices {

@@ -19,7 +19,7 @@ export type OnError = "raise" | "continue";
 /** Thrown instead of calling the bot's own code once the program must stop. */
 export class Interrupted extends Error {}
 
-/** Caller of all methods of a bot, one at a time. */
+/** Caller of a bot's methods, one call at a time. */
 export class Caller {
   #out: PlayRequest | undefined;
   /** The time when the pending message was created, or its last part was sent. */
@@ -27,7 +27,7 @@ export class Caller {
   #mayThink = true;
 
   /** `clock`: returns the milliseconds of the clock that measures arrivals. `pause` is awaited after the bot's code has run, so that messages
-   * arrive. */
+   * can arrive. */
   constructor(
     private readonly bot: Bot,
     private readonly onError: OnError,
@@ -47,7 +47,7 @@ export class Caller {
   /**
    * Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
    *
-   * `questions`: the open decisions of its stream; the bot is not asked about closed decisions. `received`: when the message
+   * `questions`: the open decisions of the stream; the bot is not asked about closed ones. `received`: when the message
    * arrived, by the clock. If `decide` is false, the bot is not asked for decisions. Throws the bot's exceptions (unless it
    * continues after errors), BadAnswerError and ProtocolMismatchError.
    */
@@ -166,7 +166,7 @@ export class Caller {
     return reply;
   }
 
-  /** True if the pending reply has waited long enough. */
+  /** Return true if the pending reply has waited long enough. */
   #held(): boolean {
     return this.#out !== undefined && this.clock() - this.#since > HOLD;
   }

@@ -42,7 +42,7 @@ exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bo
 server refuses the bot; 4 where no server was reached within --give-up-after seconds
 `;
 
-/** Run the command line of a program with one bot. */
+/** Run a program's only bot with the options on the command line. */
 export async function main(bot: Bot, description: string): Promise<void> {
   const program = process.argv[1]?.split(/[\\/]/).pop() ?? "bot.js";
   const wrong = (problem: string): never => {

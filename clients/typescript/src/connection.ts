@@ -1,6 +1,6 @@
 // A bot's connection to a server: register once, connect, and reconnect when the connection is lost. The connection
-// answers heartbeats and invitations, and puts all other messages into the bot's inbox. So it can run in another thread
-// than the bot. Clock, random numbers and gRPC are passed in.
+// answers heartbeats and invitations, and puts all other messages into the bot's inbox. So it can run in a different
+// thread from the bot. Clock, random numbers and gRPC are passed in.
 
 import { randomBytes } from "node:crypto";
 
@@ -18,11 +18,11 @@ import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResp
 import { HelloSchema, type PlayRequest, PlayRequestSchema, PlayResponseSchema, WelcomeSchema } from "./v1/arena/v1/play_pb.js";
 import { VERSION } from "./version.js";
 
-/** The server's time limit for a registration and for its welcome, in milliseconds. */
+/** Maximum milliseconds to wait for the server's answer to a registration, for its welcome and for its goodbye. */
 const ANSWER_TIME = 20_000;
 /** Maximum milliseconds before the first try to reconnect. */
 const FIRST_WAIT = 100;
-/** Maximum milliseconds between two tries while the server may only be restarting. */
+/** Maximum milliseconds between two tries while the server may just be restarting. */
 const LONGEST_WAIT = 5_000;
 /** Milliseconds without a connection after which a restart is no longer likely. */
 const LONG_OUTAGE = 120_000;
@@ -31,7 +31,7 @@ const LONGEST_OUTAGE_WAIT = 30_000;
 /** Milliseconds without a connection to a node after which other nodes may have interrupted its matches. The bot then
  * connects to another node. */
 const LEASE = 15_000;
-/** The server's time limit, in milliseconds, to end the stream of a bot that leaves in the middle of matches. */
+/** Maximum milliseconds to wait for the server to end the stream of a bot that leaves in the middle of matches. */
 const LEAVE_TIME = 2_000;
 /** Milliseconds after which a connection counts as good, so that waits start again from the shortest. */
 const STEADY = 1_000;
@@ -75,7 +75,7 @@ export interface Inbox {
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session has ended; the next session repeats the open decisions. */
   over(session: number): void;
-  /** Called when no time is left and the bot must not be called any more. */
+  /** Called when no time is left and the bot must no longer be called. */
   hurry(): void;
 }
 
@@ -98,13 +98,13 @@ export class Connection {
   #name: string;
   #call: Call | undefined;
   #session = 0;
-  /** True if there was a welcome on this try. */
+  /** True if the server has sent a welcome on this try. */
   #welcomed = false;
-  /** True once there has been a welcome. */
+  /** True if the server has ever sent a welcome. */
   #reached = false;
   #leaving = false;
 
-  /** `chance`: a number from 0 to 1. `obstacle`: a description of a permanent obstacle, if the first connection fails. */
+  /** `chance` returns a number from 0 to 1. `obstacle` describes a permanent obstacle if the first connection fails. */
   constructor(
     private readonly profile: Profile,
     private readonly open: (address: string) => Channel,
@@ -121,7 +121,7 @@ export class Connection {
     this.#ended.catch(() => {});
   }
 
-  /** Stay connected until the requested matches are played, the server ends the stream, or `end`. Throws ArenaError. */
+  /** Stay connected until the matches are played, the server ends the stream, or `end` is called. Throws ArenaError. */
   async stay(): Promise<void> {
     try {
       await this.#stay();
@@ -148,7 +148,7 @@ export class Connection {
     });
   }
 
-  /** Send `leave` if the bot plays or is about to play; the server then ends the stream. */
+  /** Send `leave` if the bot is playing or about to play; the server then ends the stream. */
   leave(): void {
     const left = this.#progress.playing.size + this.#progress.accepted.size;
     if (this.#call === undefined || !left) return this.end();
@@ -164,7 +164,7 @@ export class Connection {
     this.#end(new Ended());
   }
 
-  /** Send a message on a session's stream, if it still exists. */
+  /** Send a message on a session's stream, if the stream still exists. */
   say(session: number, request: PlayRequest): void {
     if (session === this.#session && this.#welcomed) this.#call?.write(request);
   }

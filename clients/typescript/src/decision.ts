@@ -23,7 +23,7 @@ export const GAMES: readonly string[] = [...VIEWS.values()];
 export type Card = CardMessage;
 /** One action of a game: name and kind, and card, value and place; those that do not apply are undefined. */
 export type Action = ActionMessage;
-/** One game: its colours, cards and actions. Created once per connection and shared by its decisions. */
+/** One game: its colours, cards and actions. Created once per connection and shared by all its decisions. */
 export interface Catalog extends GameCatalog {
   /** The catalogue as the server sent it, with the options of the game and the descriptors of its messages. */
   readonly message: GameCatalog;
@@ -69,12 +69,12 @@ export class Decision {
     return this.asking.closed;
   }
 
-  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them, or in a game not in GAMES. */
+  /** The seat's own cards, in the order of `view.hand`; empty if hidden from the seat, or in a game not in GAMES. */
   get hand(): Card[] {
     return this.view.$typeName === "google.protobuf.Any" ? [] : this.view.hand.map((number) => this.game.cards[number]);
   }
 
-  /** The legal actions with their meaning, in the order of `legal`. */
+  /** The legal actions as `Action` objects, in the order of `legal`. */
   get actions(): Action[] {
     return this.legal.map((number) => this.game.actions[number]);
   }

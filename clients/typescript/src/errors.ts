@@ -1,6 +1,6 @@
 // Permanent errors. After any other error (a lost network, a restarting server) the client retries.
 
-/** Error after which the bot cannot continue; the message names cause and remedy. */
+/** Error after which the bot cannot continue; the message gives the cause and the remedy. */
 export class ArenaError extends Error {
   /** The server's machine-readable reason, such as "OWNER_BANNED"; empty without one. */
   reason = "";
@@ -17,7 +17,7 @@ export class ArgumentError extends ArenaError {
 }
 /** The server does not know the token. */
 export class TokenRefusedError extends ArenaError {}
-/** Another bot on this server has the name. */
+/** Another bot on this server already has this name. */
 export class NameTakenError extends ArenaError {}
 /** The server does not accept the name of the bot or of its owner. */
 export class NameNotAllowedError extends ArenaError {}

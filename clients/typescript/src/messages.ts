@@ -1,4 +1,4 @@
-// The server's messages in the form that bots get: their 64-bit numbers, below 2^53, are plain numbers.
+// The server's messages in the form that bots receive: 64-bit numbers, all below 2^53, are plain numbers.
 
 import type { Conduct as Limits, MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
 

@@ -11,13 +11,13 @@ export const HUPFER = 5;
 
 /** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
-  /** Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick. */
+  /** The strength of each card: its value, plus 20 for a trump. The strongest card takes the trick. */
   readonly strengths: readonly number[];
   /** The strengths of the cards on the table; the first of equally strong cards takes the trick. */
   readonly trick: readonly number[];
-  /** The seats that play to this trick after this one. */
+  /** The seats that play to this trick after the viewing seat. */
   readonly toCome: readonly number[];
-  /** The strengths of the unseen cards, which the others hold or which are in the stock. */
+  /** The strengths of the unseen cards: those in the other hands and in the stock. */
   readonly unseen: readonly number[];
 }
 
@@ -32,17 +32,17 @@ export function read(game: Catalog, view: NullernView): Table {
   return { strengths, trick, toCome, unseen: strengths.filter((_, card) => !seen.has(card)) };
 }
 
-/** Return the seat that takes the trick so far; undefined if the table is empty. */
+/** Return the seat that is winning the trick; undefined if the table is empty. */
 export function taker(game: Catalog, view: NullernView): number | undefined {
   const { trick } = read(game, view);
   if (!trick.length) return undefined;
   return (view.leaders[view.takers.length] + trick.indexOf(Math.max(...trick))) % view.seats;
 }
 
-/** Return the number of tricks that a seat's bid still needs; negative if it has too many. */
+/** Return the number of tricks that a seat's bid still needs; negative if the seat has too many. */
 export const wantedTricks = (view: NullernView, seat: number): number => (view.bids[seat] ?? -1) - view.taken[seat];
 
-/** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point. */
+/** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the trick's point. */
 export const eager = (view: NullernView, seat: number): boolean => wantedTricks(view, seat) !== 0;
 
 /** Return the points of a round with this bid and these tricks, including the later cost of a missed bid. */

@@ -10,7 +10,7 @@ import { defaultTokenFile } from "./tokens.js";
 
 /** Options of `run`; each may be left out. */
 export interface Options {
-  /** "host:port"; else ARENA_SERVER, else localhost:50051. */
+  /** The server's address, "host:port". Defaults to ARENA_SERVER, or else to localhost:50051. */
   address?: string | undefined;
   /** The token. */
   token?: string | undefined;
@@ -35,11 +35,11 @@ export interface Options {
   /** True to accept challenges, or the names of the bots whose challenges are accepted. */
   challenges?: boolean | readonly string[] | undefined;
   /**
-   * Names of the ladders to play on; by default those in ARENA_LADDERS. If that is unset, or with an empty list: the
+   * Names of the ladders to play on. Defaults to ARENA_LADDERS. If that is unset, or if the list is empty, the
    * default ladders of the bot's games.
    */
   ladders?: readonly string[] | undefined;
-  /** Names of the events to enter; by default those in ARENA_EVENTS. */
+  /** Names of the events to enter. Defaults to ARENA_EVENTS. */
   events?: readonly string[] | undefined;
 }
 
@@ -72,7 +72,7 @@ export const DEFAULT_ADDRESS = "localhost:50051";
 const DEFAULT_PORT = 50051;
 /** Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time. */
 export const DRAIN = 30;
-/** Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s. */
+/** Maximum time in seconds to finish matches after SIGTERM; SIGKILL usually follows after 10 s. */
 export const DRAIN_TERMINATED = 8;
 const LONGEST_VERSION = 40;
 const ADDRESS = /^(\[[^[\]\s]+\]|[^:/[\]\s]+):(\d{1,5})$/;
@@ -80,7 +80,7 @@ const OTHER_SCHEMES = ["dns:", "ipv4:", "ipv6:", "unix:"];
 
 const environment = (name: string) => process.env[name] || undefined;
 
-/** Return an address unchanged if it has a port; without a port throw ArgumentError. */
+/** Return an address unchanged if it has a port; otherwise throw ArgumentError. */
 export function checkedAddress(address: string): string {
   if (OTHER_SCHEMES.some((scheme) => address.startsWith(scheme))) return address;
   const port = Number(ADDRESS.exec(address)?.[2] ?? 0);
@@ -91,7 +91,7 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** Return the seconds in which to finish matches after Ctrl-C; throws ArgumentError for an invalid ARENA_DRAIN. */
+/** Return the time limit in seconds for matches after Ctrl-C; throws ArgumentError for an invalid ARENA_DRAIN. */
 export function drainSeconds(): number {
   const text = environment("ARENA_DRAIN");
   if (text === undefined) return DRAIN;
@@ -107,8 +107,8 @@ const checkedCount = (what: string, count: number) => {
 };
 
 /**
- * Return the given names, or else the names in an environment variable. With ARENA_TOKEN only the environment
- * counts, because a program started the bot.
+ * Return the given names, or else the names in an environment variable. If ARENA_TOKEN is set, a program
+ * started the bot, and only the environment counts.
  */
 function chosen(given: readonly string[] | undefined, variable: string): readonly string[] {
   if (given !== undefined && environment("ARENA_TOKEN") === undefined) return given;
@@ -127,7 +127,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     const what = token.trim() ? "not one line of printable characters" : "empty";
     throw new ArgumentError(`the token is ${what}: give it as the server did, or none for the one in the token file`);
   }
-  const startedFor = environment("ARENA_TOKEN"); // the program that started this one set the variable, not the author
+  const startedFor = environment("ARENA_TOKEN"); // set by the program that started this one, not by the author
   if (startedFor !== undefined) {
     [address, token, tokenFile, tls] = [environment("ARENA_SERVER") ?? address, startedFor, undefined, false];
   }
@@ -161,7 +161,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
   };
 }
 
-/** Return a digest, of twelve digits, of the program's file and the other files, without imported code. */
+/** Return a digest of twelve hexadecimal digits of the program's file and the given files, without imported code. */
 function digest(files: readonly string[]): string {
   const made = createHash("sha256");
   for (const file of [process.argv[1], ...files]) {

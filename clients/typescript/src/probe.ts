@@ -1,4 +1,4 @@
-// Looks for permanent errors if the first connection fails: no such host, TLS on one side only, a distrusted certificate.
+// Finds permanent errors if the first connection fails: no such host, TLS on one side only, an untrusted certificate.
 
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";

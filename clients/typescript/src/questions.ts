@@ -2,7 +2,7 @@
 
 import type { PlayResponse } from "./v1/arena/v1/play_pb.js";
 
-/** Maximum number of ended matches to remember, because their messages may still wait for the bot. */
+/** Maximum number of ended matches to remember; their messages may still be waiting for the bot. */
 const MOST_ENDED = 1000;
 
 /** An open decision. Its signal is created when the bot requests it. */

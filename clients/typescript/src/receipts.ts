@@ -11,7 +11,7 @@ import { log } from "./log.js";
 import type { LogHead, LogState } from "./v1/arena/v1/log_pb.js";
 import type { MatchReport } from "./v1/arena/v1/play_pb.js";
 
-/** Number of receipts that remain when the file is shortened. That happens at twice as many lines. */
+/** Number of receipts that remain when the file is shortened. This happens when it has twice as many lines. */
 const KEPT = 1000;
 const PIN = '{"arena_receipts"';
 
@@ -42,7 +42,7 @@ export class Receipts {
   constructor(readonly file: string) {}
 
   /**
-   * Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest
+   * Record the state of the log in a welcome. The file is left unchanged if the log is shorter than the largest
    * head in the file, or if its keys do not begin with the keys in the file. That may be a different log,
    * whose keys would invalidate all receipts in the file.
    */
@@ -54,7 +54,7 @@ export class Receipts {
     if (continues && JSON.stringify(line) !== this.#pin) this.#add(line);
   }
 
-  /** Record a report's entry of the log. `begun`: facts known from the match's start. */
+  /** Record a report's log entry. `begun`: facts known from the match's start. */
   recordMatch({ matchId, seat, entry }: MatchReport, begun: Seat | undefined): void {
     this.#readOnce();
     if (entry?.head === undefined) return;

@@ -96,7 +96,7 @@ function errorOf({ name, message, reason }: { name: string; message: string; rea
   return error;
 }
 
-/** Return the final message of this bot's program, in one line. */
+/** Return the final message of this bot's program: the reason, and for an error in the bot also its view. */
 export function told(bot: Bot, error: ArenaError): string {
   const [sentence, ...where] = error.message.split("\n");
   return [`${bot.name || bot.constructor.name}: ${sentence}`, ...where].map((line) => `${line}\n`).join("");

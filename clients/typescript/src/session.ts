@@ -1,6 +1,6 @@
 // The part of a stream's conversation that does not involve the bot: heartbeats, invitations, the running
-// matches. It continues while the bot thinks. It never waits, does no input or output (connection.ts) and
-// calls no bot (caller.ts).
+// matches. It continues while the bot thinks. It never waits, does no input or output (connection.ts
+// does), and does not call the bot (caller.ts does).
 
 import { randomBytes } from "node:crypto";
 
@@ -52,7 +52,7 @@ export class Progress {
     return !(this.more || this.playing.size || this.accepted.size);
   }
 
-  /** Record the size of the server's log. Larger numbers belong to another log. */
+  /** Record the size of the server's log. It replaces larger recorded numbers, which belong to another log. */
   welcomed(size: bigint): void {
     if (this.reportsAfter === undefined || this.reportsAfter > size) this.reportsAfter = size;
     if (this.#past === undefined || this.#past > size) this.#past = size;
@@ -67,8 +67,8 @@ export class Progress {
   }
 
   /**
-   * Forget the state that the server sends again on a new connection: invitations and running matches. The
-   * last matches of a run are not forgotten: each gets its report or begins again.
+   * Forget the state that the server sends again on a new connection: invitations and running matches. When
+   * a run is ending, its running matches are not forgotten: each gets its report or begins again.
    */
   reconnect(): void {
     if (!this.ending) this.playing.clear();

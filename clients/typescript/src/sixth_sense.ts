@@ -14,13 +14,13 @@ export interface Laid {
 
 /** Everything that a seat knows when it chooses, except its own hand. */
 export interface Table {
-  /** The trump colour; undefined if there is no trump, or not yet. */
+  /** The trump colour; undefined if there is no trump, or none yet. */
   readonly trump: number | undefined;
   /** The cards of the current trick that count, in the order in which they were played. */
   readonly trick: readonly Laid[];
-  /** The seats that play to this trick after this one. */
+  /** The seats that play to this trick after the viewing seat. */
   readonly toCome: readonly number[];
-  /** The unseen cards, which the others hold or which are in the stock. */
+  /** The unseen cards: those in the other hands and in the stock. */
   readonly unseen: readonly number[];
   /** For each seat, the colours that it certainly does not hold. */
   readonly lacks: ReadonlyMap<number, ReadonlySet<number>>;
@@ -52,13 +52,13 @@ export function read(game: Catalog, view: SixthSenseView): Table {
   return { trump: turned === undefined ? undefined : game.cards[turned].colour, trick, toCome, unseen: [...unseen].sort((a, b) => a - b), lacks };
 }
 
-/** Return the counting cards of a trick after one more action. A block removes its victim and does not count itself. */
+/** Return the cards of a trick that count after one more action. A block removes its victim and does not count. */
 export function after(trick: readonly Laid[], game: Catalog, action: Action, seat: number, place: number): readonly Laid[] {
   if (action.kind === "block") return trick.filter((laid) => laid.place !== action.place);
   return [...trick, { seat, place, colour: game.cards[action.card!].colour, value: action.value! }];
 }
 
-/** Return the seat that takes a trick so far; undefined if no card counts. */
+/** Return the seat that is winning a trick; undefined if no card counts. */
 export function taker(trick: readonly Laid[], trump: number | undefined): number | undefined {
   if (!trick.length) return undefined;
   const led = trick[0].colour;
@@ -75,7 +75,7 @@ export function taker(trick: readonly Laid[], trump: number | undefined): number
 /** Return the numbers of tricks that a prediction card predicts: two for a 6/9. */
 export const targets = (game: Catalog, card: number): readonly number[] => game.cards[card].values;
 
-/** Return the points of a round with the given aims and number of tricks. */
+/** Return the points of a round with these predicted numbers and the tricks taken. */
 export function points(aims: readonly number[], tricks: number, novice: boolean): number {
   const distance = Math.min(...aims.map((aim) => Math.abs(aim - tricks)));
   if (novice) return [6, 4, 3, 2, 1, 0][Math.min(distance, 5)];

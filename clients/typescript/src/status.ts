@@ -9,15 +9,15 @@ import {
   ProtocolMismatchError, RefusedError, TakenOverError, TokenRefusedError,
 } from "./errors.js";
 
-/** How a call ended. */
+/** The status of an ended call. */
 export interface CallStatus {
-  /** gRPC's name for it, such as "UNAVAILABLE". */
+  /** gRPC's name of the status, such as "UNAVAILABLE". */
   status: string;
   /** Text for human readers. */
   text: string;
-  /** The reason of its `google.rpc.ErrorInfo`; empty if the server gave none. */
+  /** The reason in the call's `google.rpc.ErrorInfo`; empty if the server gave none. */
   reason: string;
-  /** Milliseconds in its `google.rpc.RetryInfo`; 0 if the server gave none. */
+  /** Milliseconds in the call's `google.rpc.RetryInfo`; 0 if the server gave none. */
   pause: number;
 }
 
@@ -40,7 +40,7 @@ function lengthDelimited(bytes: Uint8Array): [number, Uint8Array][] {
   return found;
 }
 
-/** Return reason and pause in the bytes of a `google.rpc.Status`; unreadable details count as absent. */
+/** Return the reason and the pause in the bytes of a `google.rpc.Status`; unreadable details count as absent. */
 export function readDetails(details: Uint8Array | undefined): Pick<CallStatus, "reason" | "pause"> {
   const found = { reason: "", pause: 0 };
   try {

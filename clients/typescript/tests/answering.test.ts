@@ -25,7 +25,7 @@ const asks = (...ids: number[]) =>
 const closes = (...ids: number[]) =>
   toBinary(PlayResponseSchema, create(PlayResponseSchema, { closed: ids.map((decisionId) => ({ matchId: 1n, decisionId })) }));
 
-/** Let a bot answer these messages, of which the later ones arrive while it decides; return the numbers of the
+/** Let a bot answer messages, where all but the first arrive while it is deciding; return the numbers of the
  * answered decisions. */
 async function answered(bot: Bot, ...messages: Uint8Array[]): Promise<number[]> {
   const said: PlayRequest[] = [];

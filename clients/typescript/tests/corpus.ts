@@ -189,7 +189,7 @@ interface Ending {
   pause?: { seconds?: string; nanos?: number };
 }
 
-/** Return gRPC's status for it; the details are encoded to bytes. */
+/** Return gRPC's status for the end of a call; its details are encoded to bytes and read again. */
 function statusOf({ status, text = "", reason, pause }: Ending): CallStatus {
   const details = new BinaryWriter();
   const add = (type: string, value: Uint8Array) => {

@@ -110,7 +110,7 @@ for (const { title, steps, kept } of stories) {
         else if ("tears" in step) truncateSync(file, statSync(file).size - step.tears);
         else if ("reports" in step) receipts.recordMatch(fromJson(MatchReportSchema, step.reports), SEAT);
         else if (step.shows !== null) receipts.recordLog(fromJson(LogStateSchema, step.shows));
-        // The story's lines without errors, which come from checks.
+        // The story's warnings only: its errors come from checks that this client does not make.
         assert.deepEqual(said.splice(0), step.says.filter((text: string) => text.startsWith("warn: ")));
       }
       assert.deepEqual(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [], kept);

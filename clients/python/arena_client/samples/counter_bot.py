@@ -27,7 +27,7 @@ class CounterBot(Bot):
 
 
 def outlook_of(game: Catalog, view: View) -> counter_nullern.Outlook | counter_sixth_sense.Outlook | None:
-    """Return the outlook of the round; None for a game whose cards it cannot count."""
+    """Return the outlook of the round; None for a game whose cards the bot cannot count."""
     if isinstance(view, NullernView):
         return counter_nullern.Outlook(game, view)
     if isinstance(view, SixthSenseView):

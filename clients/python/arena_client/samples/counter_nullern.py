@@ -12,16 +12,16 @@ from arena_client import Action, Catalog, NullernView
 from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
-"""Reduction of the chance of a wanted trick by each opponent: the minimum, and the increase with the tricks that others
-want.
+"""Exponent per opponent that lowers the chance of taking a wanted trick: the minimum, and the increase with the number
+of tricks that others want.
 """
 UNWANTED = (0.6, 1.5)
-"""Reduction of the chance of an unwanted trick by each opponent: the minimum, and the increase with the tricks that
-others want.
+"""Exponent per opponent that lowers the chance of taking an unwanted trick: the minimum, and the increase with the
+number of tricks that others want.
 """
 TRUMP_WANTED = 0.35
 TRUMP_UNWANTED = 1.65
-"""Different factors for a trump: it takes a wanted trick more often, and an unwanted trick more rarely."""
+"""Factors of these exponents for a trump: it takes a wanted trick more often, and an unwanted trick more rarely."""
 OVERTAKES = 0.62
 """Frequency with which an opponent that wants the trick plays a card that takes it, if it holds one."""
 LOST = 0.4
@@ -39,7 +39,7 @@ class Outlook:
 
     def worth_of(self, action: Action) -> float:
         """Return the expected score after an action."""
-        # In the blind round, a bid of 1 is only worth while if the card takes the trick 5 times in 8.
+        # In the blind round, a bid of 1 pays only if the card takes the trick 5 times in 8.
         if not self.view.hand:
             return -(action.value or 0)
         if action.kind == "bid":
@@ -97,14 +97,14 @@ class Outlook:
             if seat == self.view.seat:
                 continue
             if seat not in self.view.bids:
-                # An opponent that has not bid yet counts with an equal share of the tricks.
+                # An opponent that has not bid yet is assumed to want an equal share of the tricks.
                 total += left / self.view.seats
             else:
                 total += missing if 0 <= missing <= left else LOST * left
         return total / left
 
     def keeps(self, strength: int) -> float:
-        """Return the chance that the card that takes the trick so far is not overtaken by the seats still to play."""
+        """Return the chance that a card of this strength, if winning now, holds against the seats still to play."""
         out, cards = self.table.unseen, len(self.view.hand)
         trumps = sum(other > PLAIN for other in out)
         stronger = sum(other > strength for other in out)

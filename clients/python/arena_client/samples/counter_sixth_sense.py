@@ -16,7 +16,7 @@ OVERTAKES = 0.55
 HIGHER = 0.37
 """Reduction of a card's chance by an opponent with a higher card of the same colour, over the rest of a round."""
 SHED = 0.93
-"""Additional factor for a card that is not a trump, since it can be thrown away on another colour."""
+"""Additional factor for a card that is not a trump, since it can be discarded on a different colour."""
 CONTENT = 0.3
 """Frequency with which an opponent that certainly has all its predicted tricks overtakes if it can."""
 RUFFS = 0.53
@@ -105,7 +105,7 @@ class Outlook:
         return 1 - (1 - self.share) ** cards
 
     def keeps(self, trick: list[Laid]) -> float:
-        """Return the chance that the seat that takes the trick so far is not overtaken by the seats still to play."""
+        """Return the chance that the card now winning the trick holds against the seats still to play."""
         trump, led = self.table.trump, trick[0].colour
         follow = other = 0
         for card in self.table.unseen:
@@ -123,9 +123,9 @@ class Outlook:
         return kept
 
     def overtakes(self, trick: list[Laid], card: int) -> bool:
-        """Return true if an unseen card would overtake the trick."""
+        """Return true if an unseen card would beat the card winning the trick."""
         colour, values = self.game.cards[card].colour, self.game.cards[card].values
-        later = self.view.seats  # A later place than any card in the trick has.
+        later = self.view.seats  # A place after all cards in the trick.
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:

@@ -2,7 +2,7 @@
 
 A seat that bid five tricks probably holds better cards than a seat that bid 0. So several games are sampled, and the
 game whose hands fit the announcements best is used. In that game every seat plays by one plain rule. The value of
-points depends on the match: a leader may lose the last round by a little.
+points depends on the match: a leader can afford to lose the last round by a little.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Playouts(ABC):
     """The rest of a round from one seat's view."""
 
     tried = 1
-    """Number of games to sample, of which the best-fitting one is used. Larger if announcements reveal much about
-    hands.
+    """Number of games to sample, of which the best-fitting one is used. It is larger if announcements reveal much
+    about hands.
     """
     word = 0
     """Weight of the counter's estimates: they count as this many sampled games per card in hand."""

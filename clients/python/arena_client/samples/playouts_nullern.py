@@ -44,7 +44,7 @@ class NullernPlayouts(Playouts):
         return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
     def wants(self, view: NullernView | NullernState, seat: int, taken: int, done: int) -> bool:
-        """True if a seat with `taken` tricks wants the next trick of the round, after `done` tricks."""
+        """Return true if a seat with `taken` tricks wants the next trick, after `done` tricks of the round."""
         bids, seats = view.bids, view.seats
         rival = bids[1 - seat] - 1 if seats == 2 else -1
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
@@ -89,7 +89,7 @@ def looks_of(seats: int) -> list[float]:
 
 @cache
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
-    """Return true if a seat gains by this trick, regardless of who takes the later tricks.
+    """Return true if a seat gains by taking this trick, regardless of who takes the later tricks.
 
     `rival`: the other seat's bid with two seats, where each seat gains the other's loss; −1 with more seats.
     """

@@ -8,7 +8,7 @@ from arena_client.command import main
 
 
 class RuleBot(Bot):
-    """Bot that knows which card takes the trick on the table, but does not count cards."""
+    """Bot that knows which card is winning the trick on the table, but does not count cards."""
 
     name = "rules"
     games = GAMES

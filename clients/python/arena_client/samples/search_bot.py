@@ -49,7 +49,7 @@ class SearchBot(Bot):
     name, games = "search", GAMES
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """Return the best choices after all games, or after half of `soft_ms` and a hundredth of `bank_ms`."""
+        """Return the best choices after all games, or when half of `soft_ms` plus 1 % of `bank_ms` has passed."""
         spare = min([0.5 * each.soft_ms + 0.01 * each.bank_ms for each in decisions], default=0) / 1000
         until, searches = time.monotonic() + spare, [Search(decision) for decision in decisions]
         for games, search in [(games, each) for games in ROUNDS for each in searches if len(each.open) > 1]:

@@ -1,5 +1,5 @@
-//! A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck. It knows which card
-//! takes the trick on the table, but does not count cards.
+//! A few plain rules: announce the number of tricks that the hand is worth, take that many, then duck. The bot knows
+//! which card is winning the trick, but does not count cards.
 
 use std::cmp::Reverse;
 

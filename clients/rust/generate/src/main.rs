@@ -1,5 +1,5 @@
-//! Generates the protocol's code: `cargo run -p generate -- PROTOS FOLDER`, with the folder of `arena/v1/*.proto` and the output
-//! folder.
+//! Generates the protocol's code: `cargo run -p generate -- PROTOS FOLDER`, where PROTOS contains `arena/v1/*.proto`
+//! and FOLDER is for the output.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

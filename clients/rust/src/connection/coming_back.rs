@@ -1,4 +1,4 @@
-//! Handling of a failed try: another one, or the end.
+//! Handling of a failed try: retries, or ends the run.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::status::Failure;
 
 /// Maximum wait before the first try to reconnect.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Maximum wait between two tries while the server may only be restarting.
+/// Maximum wait between two tries while the server may just be restarting.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Time without a connection after which a restart is no longer likely.
 const LONG_OUTAGE: Duration = Duration::from_secs(120);

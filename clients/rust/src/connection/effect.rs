@@ -6,7 +6,7 @@ use crate::session::Seat;
 use crate::status::Failure;
 use crate::v1::{LogState, MatchReport, PlayRequest, RegisterBotRequest};
 
-/// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
+/// An effect to perform. Attempts to connect are numbered. So are sessions: each stream has one.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Register at an address within `ANSWER_TIME` and pass the answer to `registered`.
@@ -19,11 +19,11 @@ pub(crate) enum Effect {
     CloseSend,
     /// Drop stream and connection, if any.
     HangUp,
-    /// Pass a message from the server to the bot. The first of a session contains the welcome.
+    /// Pass a message from the server to the bot. A session's first message contains the welcome.
     Deliver(Box<Delivery>),
     /// Stop calling the bot, because no time is left.
     Hurry,
-    /// Record the log of results that a welcome shows.
+    /// Record the state of the log of results that a welcome contains.
     RecordLog(LogState),
     /// Record a report's log entry, with the facts from the match's start.
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },

@@ -1,4 +1,4 @@
-//! Leaving of a bot: at once, or when its matches are finished.
+//! Ending a bot's run: at once, or when its matches are finished.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use log::info;
 use super::{Connection, Effect, alarms::Alarm};
 use crate::v1::PlayRequest;
 
-/// The server's time limit to end the stream of a bot that leaves in the middle of matches.
+/// Maximum time to wait for the server to end the stream of a bot that leaves in the middle of matches.
 const LEAVE_TIME: Duration = Duration::from_secs(2);
 
 impl Connection {
@@ -31,7 +31,7 @@ impl Connection {
         self.after(limit, Alarm::DrainOver);
     }
 
-    /// Sends `leave` if the bot plays or is about to play; the server then ends the stream.
+    /// Sends `leave` if the bot is playing or about to play; the server then ends the stream.
     pub fn leave(&mut self, now: Duration) {
         if self.at(now) {
             self.leave_now();

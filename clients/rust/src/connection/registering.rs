@@ -1,4 +1,4 @@
-//! Registration of a bot, with a token that the bot creates, and stores when the server has answered.
+//! Registration of a bot, with a token that the bot creates and stores once the server has answered.
 
 use std::time::Duration;
 

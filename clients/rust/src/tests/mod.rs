@@ -1,4 +1,4 @@
-//! The tests, which need the crate's own modules, and what they share.
+//! The tests, which need the crate's private modules, and their shared helpers.
 
 mod corpus;
 mod deals;

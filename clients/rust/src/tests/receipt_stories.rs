@@ -68,7 +68,7 @@ fn receipts_are_those_of_the_other_clients() {
             } else if !step.shows.is_null() {
                 receipts.record_log(&message("LogState", &step.shows));
             }
-            // The story's lines without errors, which come from checks.
+            // The story's warnings only: its errors come from checks that this client does not make.
             let says: Vec<_> = step.says.iter().filter(|text| text.starts_with("warn: ")).cloned().collect();
             assert_eq!(said(&file), says, "{}: step {}", story.title, at + 1);
         }

@@ -216,7 +216,9 @@ IN_THE_FINGERPRINT = [
     ),
     (
         "a target that nobody reaches ends the game after sixty rounds",
-        sixth_sense("a target is played for for ever", "state", "_LAST_ROUND: Final = 60", "_LAST_ROUND = 1000"),
+        sixth_sense(
+            "a target is played for for ever", "state", "self.setting.rounds or LONGEST", "self.setting.rounds or 1000"
+        ),
     ),
     (
         "six seats in the last round",

@@ -69,7 +69,7 @@ class GameFigures(NamedTuple):
     best_won: float
     decided: int
     wrong: int
-    """Number of decided events that are wrong."""
+    """Number of decided events that named the wrong winner."""
     matches: float
     risk_of_undecided: float
     wrong_of_undecided: float

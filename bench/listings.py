@@ -214,7 +214,7 @@ def _now() -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(matches: int, runs: int, chosen: tuple[str, ...], data: Path | None, as_json: bool) -> None:
-    """Measure. Exit with 1 if a bar is missed with a million matches."""
+    """Measure. With a million matches, exit with 1 if a command exceeds its limit."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"

@@ -28,7 +28,7 @@ class LogSource(Protocol):
 
 
 class NotProved(Exception):  # noqa: N818 - the name says it
-    """Error of a replay that contradicts its proofs or has no proof. The message states the reason."""
+    """Raised for a replay that contradicts its proofs, or has none. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,7 +285,7 @@ class Pool(Generic[BotT]):
         return True
 
     def _coming(self, lane: Lane[BotT], since: float, until: float) -> bool:
-        """Return whether a bot that could sit with those of a class is expected to have room between two instants."""
+        """Return whether a bot that may play in this lane is expected to have a free place between two instants."""
         if lane.coming(since, until):
             return True
         return any(quicker.coming(since, until, patient=True) for quicker in self._quicker(lane))

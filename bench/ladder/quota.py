@@ -65,7 +65,7 @@ NEWCOMERS: Final = 30
 RING: Final = 4
 OTHERS: Final = 8
 OWN_SHARE: Final = 0.8
-"""Share of its tables at which a ring's head meets members of the ring."""
+"""Share of a ring leader's tables at which it meets other members of the ring."""
 SMALLER: Final = (20, 10, 5, 3, 2, 1)
 """Daily quotas to try against a ring, in addition to the quota of open servers."""
 OPEN_DAY: Final = Quota(OPEN_QUOTA.day)

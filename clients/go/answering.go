@@ -94,8 +94,8 @@ func (a *answering) answer() error {
 	}
 }
 
-// one calls the bot for the oldest delivery, if there is one. If several streams have deliveries, it adds those that
-// follow, with at most one message with decisions per stream.
+// one calls the bot for the oldest delivery, if there is any. With deliveries of several streams, it also handles the
+// later ones, up to one message with decisions per stream.
 func (a *answering) one() error {
 	a.mutex.Lock()
 	var arrivals []arrival

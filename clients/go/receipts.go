@@ -17,7 +17,7 @@ import (
 	arenav1 "arena.example/client/v1"
 )
 
-// kept is the number of receipts left in a shortened file: the newest. A file is shortened at twice as many lines.
+// kept is how many of the newest receipts a shortened file has. A file with twice as many lines is shortened.
 const kept = 1000
 
 const pinBegin = `{"arena_receipts"`

@@ -433,7 +433,7 @@ class ArenaObserver:
         }
 
     def set_from(self, state: ArenaState, player: int) -> None:
-        """Fill `tensor`, with zeros at a chance node; `dict` has views of its fields."""
+        """Fill `tensor` from the state, or with zeros at a chance node. `dict` has views into it."""
         if state.state is None:
             self.tensor[:] = 0
         else:

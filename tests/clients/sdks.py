@@ -93,7 +93,7 @@ class Sdk:
         return self.compiled(self.shown(self.fence), "readme")
 
     def sample(self, number: int) -> Command:
-        """Return the random sample or the sample with rules."""
+        """Return the command of a sample bot: the random one or the rule-based one."""
         return (str(self.build / self.samples[number]),)
 
     @abstractmethod

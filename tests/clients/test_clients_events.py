@@ -48,7 +48,7 @@ def test_bots_in_all_languages_enter_an_event_by_their_hello(tmp_path: Path) -> 
     programs = {**PROGRAMS, "lines": (sys.executable, *LINES)}
 
     def told(name: str, *words: str, **variables: str) -> dict[str, Any]:
-        """Return the arguments that start a bot; every second bot enters by an environment variable."""
+        """Return the arguments that start a bot; every other bot gets its event from an environment variable."""
         own = ("--name", name, "--game", GAME, "--capacity", "1", "--token-file", str(tmp_path / f"{name}.token"))
         program = ("--", sys.executable, lines_bot(tmp_path)) if name == "lines" else ()
         return {"args": [*programs[name], *own, *words, *program], "env": {**os.environ, **variables}}

@@ -1,4 +1,4 @@
-"""TLS from the certificate to the last card: one verb creates it, a server uses it, and bots accept or refuse it."""
+"""TLS end to end: a command creates the certificate, a server uses it, and bots accept or refuse it."""
 
 from __future__ import annotations
 

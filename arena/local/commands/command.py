@@ -43,7 +43,7 @@ class CommandEnd(NamedTuple):
     last: tuple[str, ...]
     """The last lines of the command's output."""
     why: str = ""
-    """The limit that the command was killed for exceeding, or an empty text."""
+    """The limit that the command was killed for exceeding, or an empty string."""
     printed: int = 0
     """Number of bytes of the command's whole output."""
 

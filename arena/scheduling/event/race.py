@@ -19,11 +19,11 @@ from arena.scheduling.event.scores import HOUSE, FrozenAdjustment, adjusted_scor
 from engine.deal import NONCE_BYTES, SEED_BYTES
 
 FIRST_LOOK: Final = 6
-"""Number of matches of each bot still in at the first look. Every further look needs 5/4 as many as the last."""
+"""Number of matches that each remaining bot must have at the first look. Each later look needs 5/4 as many."""
 FIRST_CUT: Final = 4
-"""Minimum number of matches of each bot still in before an early look may cut the field."""
+"""Minimum number of matches of each remaining bot before an early look may cut the field."""
 CUT_BELOW: Final = 80
-"""An early look is due if less than this percentage of the bots still in may stay."""
+"""An early look is due if less than this percentage of the remaining bots may stay."""
 STAY: Final = DRAWS // 100
 """Number of draws in which a bot must be the best to play on."""
 CUT_DONE: Final = 800

@@ -232,9 +232,9 @@ class Session:
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
-        """Send queued messages, now or after the previous message has left.
+        """Send queued messages, now or after the previous message has been sent.
 
-        Called by `Turns`, once the causes of the messages are stored.
+        Called by `Turns`, once the events that caused the messages are stored.
         """
         if self._over:
             return

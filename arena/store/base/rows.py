@@ -256,7 +256,7 @@ class PastLadderRow:
     deviation: float
     """Posterior standard deviation in Elo, without the scale's error."""
     fitted: float
-    """The rating of the fit, in Elo and not shrunk."""
+    """The fitted rating in Elo, without shrinkage."""
     fitted_deviation: float
     """Standard error of `fitted` in Elo, without the scale's error."""
     rank_low: int

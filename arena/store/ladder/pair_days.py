@@ -149,7 +149,7 @@ def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
 
 
 def _met(connection: Connection, ladder_id: str, day: int, pair: BotPair) -> dict[int, int]:
-    """Return how many matches a pair has played in the week of a day, by day."""
+    """Return how many matches a pair has played on each day of the week that contains `day`."""
     days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
     return dict(_MET.run(connection, {**_key(ladder_id, pair), **days}).fetchall())
 

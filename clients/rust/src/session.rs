@@ -116,7 +116,7 @@ impl Progress {
     }
 }
 
-/// One stream from the welcome on.
+/// One stream, beginning with the welcome.
 pub(crate) struct Session {
     pub open: Arc<OpenDecisions>,
     capacity: u32,

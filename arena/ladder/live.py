@@ -144,8 +144,8 @@ def replayed_since(
     Events that the ladder includes are skipped.
 
     A node not on the ladder gets a rating with its first match, from its nearest ancestor that has one. Nodes that are
-    not on the ladder and have not played are omitted. A void of a match that is newer than the ladder takes effect
-    here. A void of an older match takes effect with the next ladder. `beyond_quota` returns the pairs of seats of a
+    not on the ladder and have not played are omitted. The annulment of a match that is newer than the ladder takes
+    effect here, that of an older match with the next ladder. `beyond_quota` returns the pairs of seats of a
     result that do not count. It is called for results that are not annulled, in order. Raises UnknownNode for a seat of
     a node that is not an entrant.
     """

@@ -37,7 +37,7 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """Read the header and inputs of an unfinished match from its lines, which have no hash chain. Raises: ReplayError."""
+    """Read the header and inputs of an unfinished match from lines without a hash chain. Raises: ReplayError."""
     return _Reader(name).unfinished(lines)
 
 

@@ -56,7 +56,7 @@ class Outlook:
         return kept * self.worth(bid, taken + 1, rest) + (1 - kept) * without
 
     def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
-        """Return the expected score of a bid, after these tricks and with these chances of the cards still to be played.
+        """Return the expected score of a bid, after these tricks, with these chances of the cards still to play.
 
         The score is computed backwards, from the end of the round, where it is certain. Each earlier card adds a
         choice: to take a trick with it or not, whichever is better.

@@ -491,7 +491,7 @@ def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
     unasked = f"{limits.unsolicited_rate:g} a second, saved up for {UNSOLICITED_SAVED:g} s"
     assert numbers["unrequested items"] == unasked
     assert numbers["bytes sent"] == f"{limits.byte_rate / (1 << 20):g} MiB a second, saved up for {BYTES_SAVED:g} s"
-    assert numbers["connecting"] == f"once in {1 / limits.connect_rate:g} s, saved up for a minute"
+    assert numbers["connecting"] == f"once every {1 / limits.connect_rate:g} s, saved up for a minute"
     pings = REFUND_PER_CHECK / CHECK_INTERVAL
     saved = f"{pings:g} a second, saved up for {USELESS_FRAME_BUDGET / pings:g} s"
     assert numbers["HTTP/2 pings of a connection"] == saved

@@ -18,15 +18,20 @@ from arena.api.game_codecs import ROUNDS, VIEWS, any_encoder, encode_catalog, in
 from arena.match.policy import Policy, ReadyLimits
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.protobuf.rows import pack
+from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     MAX_RESPONSE,
     Answer,
     BotMessage,
     Closed,
     Hello,
+    Invitation,
     ListedNode,
+    MatchOver,
+    MatchStart,
     MessageCodec,
     Notice,
+    NoticeKind,
     Outgoing,
     Question,
     Ready,
@@ -177,13 +182,10 @@ def encode(message: Outgoing) -> bytes:
         return b"".join(parts)
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
-        invitations=[pack(each, play_pb2.Invitation, options=each.options) for each in message.invitations],
-        starts=[pack(each, play_pb2.MatchStart, options=each.options) for each in message.starts],
+        invitations=map(_invitation, message.invitations),
+        starts=map(_start, message.starts),
         notices=map(_notice, message.notices),
-        reports=[
-            pack(each, play_pb2.MatchReport, interruption=interruption_number(each.interrupted))
-            for each in message.reports
-        ],
+        reports=map(_report, message.reports),
         closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in message.closed],
         heartbeat=message.heartbeat,
         nodes=_nodes(message.nodes),
@@ -325,16 +327,49 @@ def encode_conduct(policy: Policy, limits: ReadyLimits, park_after: int) -> play
     )
 
 
+def _invitation(invitation: Invitation) -> play_pb2.Invitation:
+    return play_pb2.Invitation(
+        invitation_id=invitation.invitation_id,
+        game=invitation.game,
+        kind=KINDS[invitation.kind],
+        options=invitation.options,
+        commitment=invitation.commitment,
+        bots=invitation.bots,
+        ladder=invitation.ladder,
+    )
+
+
+def _start(start: MatchStart) -> play_pb2.MatchStart:
+    return play_pb2.MatchStart(
+        match_id=start.match_id,
+        invitation_id=start.invitation_id,
+        game=start.game,
+        kind=KINDS[start.kind],
+        seat=start.seat,
+        bots=start.bots,
+        options=start.options,
+        commitment=start.commitment,
+        salt=start.salt,
+        ladder=start.ladder,
+    )
+
+
 def _notice(notice: Notice) -> play_pb2.Notice:
-    return pack(
-        notice,
-        play_pb2.Notice,
+    return play_pb2.Notice(
+        match_id=notice.match_id,
         decision_id=notice.decision,
+        kind=NOTICE_KINDS[notice.kind],
+        text=notice.text,
+        rejected_action=notice.rejected_action,
+        chosen_action=notice.chosen_action,
+        legal=notice.legal,
         left_ms=_ms(notice.left),
         late_ms=_ms(notice.late),
         return_ms=_ms(notice.return_time),
         hold_ms=_ms(notice.hold),
         casual_ms=_ms(notice.casual_wait),
+        seat=notice.seat,
+        invitation_id=notice.invitation_id,
     )
 
 
@@ -342,10 +377,31 @@ def _ms(microseconds: int | None) -> int | None:
     return None if microseconds is None else microseconds // 1000
 
 
+KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
+INTERRUPTIONS: Final = {cause: play_pb2.Interruption.Value(f"INTERRUPTION_{cause.name}") for cause in Interruption}
+NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
+
+
 def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
     """Return the protocol's value for the cause of an interruption, or 0 if the cause is absent or unknown."""
     cause = Interruption.of(reason)
-    return play_pb2.Interruption.Value(f"INTERRUPTION_{'UNSPECIFIED' if cause is None else cause.name}")
+    return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
+
+
+def _report(over: MatchOver) -> play_pb2.MatchReport:
+    return play_pb2.MatchReport(
+        match_id=over.match_id,
+        seat=over.seat,
+        scores=over.scores,
+        places=over.places,
+        rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
+        counts=over.counts,
+        spoilt=over.spoilt,
+        interrupted=over.interrupted,
+        interruption=interruption_number(over.interrupted),
+        kind=KINDS[over.kind],
+        entry=None if over.entry is None else pack(over.entry, log_pb2.LogEntry),
+    )
 
 
 def encode_event(row: EventRow) -> events_pb2.EventSummary:

@@ -9,7 +9,6 @@ from typing import Final
 from arena_client.v1 import nullern_pb2
 
 from arena.protobuf.fields import CACHED_PARTS, small_fields, small_map_fields
-from arena.protobuf.rows import pack
 from engine.nullern import NULLERN, NullernRound, NullernView
 
 _View: Final = nullern_pb2.NullernView
@@ -94,4 +93,13 @@ def _settled(
 
 def encode_round(report: NullernRound) -> nullern_pb2.NullernRound:
     """Encode the report of a finished round."""
-    return pack(report, nullern_pb2.NullernRound, missed=map(bool, report.missed))
+    return nullern_pb2.NullernRound(
+        turned=report.turned,
+        bids=report.bids,
+        plays=report.plays,
+        leaders=report.leaders,
+        takers=report.takers,
+        taken=report.taken,
+        missed=map(bool, report.missed),
+        hupfers=report.hupfers,
+    )

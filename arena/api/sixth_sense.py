@@ -9,7 +9,6 @@ from typing import Final
 from arena_client.v1 import sixth_sense_pb2
 
 from arena.protobuf.fields import CACHED_PARTS, small_fields, small_map_fields
-from arena.protobuf.rows import pack
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import BLOCKABLE, CARDS, HIDDEN_BLOCKS
 
@@ -113,4 +112,12 @@ def _settled(
 
 def encode_round(report: SixthSenseRound) -> sixth_sense_pb2.SixthSenseRound:
     """Encode the report of a finished round."""
-    return pack(report, sixth_sense_pb2.SixthSenseRound)
+    return sixth_sense_pb2.SixthSenseRound(
+        turned=report.turned,
+        predictions=report.predictions,
+        plays=report.plays,
+        leaders=report.leaders,
+        takers=report.takers,
+        worths=report.worths,
+        taken=report.taken,
+    )

@@ -29,7 +29,7 @@ class Entrant(NamedTuple):
 
     node: Node
     parent: Node | None = None
-    """The bot's previous version, with whose rating this version starts."""
+    """The bot's previous version. The new version starts with its rating."""
     anchor: bool = False
     """True if the entrant's rating is part of the mean that fixes the scale: most house bots are such anchors."""
     newest: bool = True

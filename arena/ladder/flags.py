@@ -243,7 +243,7 @@ def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
 
 
 def _apart(meetings: _Meetings) -> list[int]:
-    """Find the pairs whose first bot has an improbably large surplus."""
+    """Return the indices of pairs in which the first bot scored improbably far above its expectation."""
     far = (meetings.errors >= PAIR_ERRORS) & (meetings.surplus >= PAIR_SURPLUS * meetings.weight)
     pairs: list[int] = np.flatnonzero(far).tolist()
     return pairs

@@ -47,7 +47,7 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Other seats whose results against this seat change neither rating: the bots met too often that day or week."""
+    """Seats of bots that met this bot too often that day or week: results between them change neither rating."""
     counts_again: tuple[tuple[int, int], ...] = ()
     """Seats of bots with which this bot's quota is used up, each with the first day on which matches count again."""
 

@@ -35,7 +35,7 @@ from arena.store.matches.event_documents import FORMAT, bundle_line
 from engine.deal import match_key
 
 NAMED: Final = 0.1
-"""An undecided event names the bots whose probability of being the best is at least this."""
+"""Minimum probability of being the best at which the result of an undecided event names a bot."""
 
 
 class BundleDiffersError(ValueError):

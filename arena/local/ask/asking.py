@@ -60,7 +60,7 @@ def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundR
 
 
 AT_ONCE: Final = 64
-"""Maximum number of matches whose decisions are asked in parallel."""
+"""Maximum number of matches that are processed in parallel."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield each of `seats` whose bot decided at least once itself, rather than the server or a house bot."""
+    """Yield those of `seats` in which the bot itself made at least one decision."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]

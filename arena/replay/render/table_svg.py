@@ -143,7 +143,7 @@ def _places(count: int) -> Sequence[SeatPlace]:
 
 
 def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str]:
-    """Draw a group whose origin is at a point."""
+    """Draw `parts` in coordinates relative to the point (x, y)."""
     yield f'<g class="{name}" transform="translate({x:.1f} {y:.1f})">'
     yield from parts
     yield "</g>"

@@ -50,13 +50,13 @@ class Fitted:
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):
     """Renderer of a trick-taking game, an implementation of `arena.replay.render.renderer.Renderer`."""
 
-    def __init__(self, game: Game, legend: str) -> None:
-        self._faces = Faces(game)
-        self._legend = Text(legend, style="dim")
-
     part: str = "trick"
     _called_word: str
     """The game's word for a seat's bid or prediction."""
+
+    def __init__(self, game: Game, legend: str) -> None:
+        self._faces = Faces(game)
+        self._legend = Text(legend, style="dim")
 
     def picture(self, course: Course, index: int, seat: int | None) -> PictureT:
         """Return the round at a step. After a choice that ended a round, return that round and not the next."""

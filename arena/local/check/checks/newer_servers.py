@@ -1,4 +1,4 @@
-"""Checks with messages from a newer server, whose unknown parts a bot must ignore."""
+"""Checks that a bot ignores the unknown parts of messages from a newer server."""
 
 from __future__ import annotations
 

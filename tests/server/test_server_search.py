@@ -178,11 +178,13 @@ async def test_a_choice_that_two_processes_ended_over_is_the_first_legal_action(
         worker = arena.workers.search
         nursery.start_soon(ann.attend, arena)
         with capture_logs() as logs:
-            while not faults(logs):  # a choice may be made before its process is killed
-                await until(lambda: faults(logs) or (worker._worker is not None and worker._worker.thoughts))
-                if worker._worker is not None and not faults(logs):
-                    worker._worker.helper.kill()
-                    await until(lambda: worker._worker is None)
+            while not faults(logs):  # a process may make the choice before it is stopped
+                await until(lambda: worker._worker is not None)
+                assert worker._worker is not None
+                os.kill(worker._worker.pid, signal.SIGSTOP)
+                await until(lambda: worker._worker is not None and worker._worker.thoughts)
+                os.kill(worker._worker.pid, signal.SIGKILL)
+                await until(lambda: worker._worker is None)
         [failed] = faults(logs)
         assert (failed["bot"], failed["fault"]) == (NAME, "2 workers ended over it")
         await until(lambda: with_it(ann))

@@ -16,7 +16,7 @@ import (
 type Bot struct {
 	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" if empty.
 	Name string
-	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
+	// Owner is the bot's owner; its own name if empty. Bots of one owner meet in challenges only.
 	Owner string
 	// Games are the names of the bot's games; 6th Sense if empty. They may include games that are not in Games().
 	Games []string

@@ -45,7 +45,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&server, "server", "", "`HOST:PORT`; default: ARENA_SERVER in the environment, or "+DefaultAddress)
 	flags.StringVar(&bot.Name, "name", bot.Name, "the bot's `name` on the server")
-	flags.StringVar(&options.Owner, "owner", "", "`who` owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)")
+	flags.StringVar(&options.Owner, "owner", "", "`who` owns it; bots of one owner meet in challenges only (default: the bot's own, ARENA_OWNER, or its name)")
 	flags.Var(&games, "game", "play this `game` only; repeatable (default: the bot's own games)")
 	flags.Var(&ladders, "ladder", "play on the ladder of this `name` only; repeatable (default: ARENA_LADDERS, or the games' default ladders)")
 	flags.Var(&events, "event", "enter the event of this `name`; repeatable (default: ARENA_EVENTS)")

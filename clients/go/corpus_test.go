@@ -458,7 +458,7 @@ func (p *performance) opens(wanted object) {
 	p.call.said = nil
 }
 
-// lookAt makes the open stream to a node the one that the steps are about.
+// lookAt selects the open stream to a node. The next steps use that stream.
 func (p *performance) lookAt(address string) {
 	at := slices.IndexFunc(p.calls, func(each *scriptedCall) bool { return each.address == address })
 	p.check(at >= 0, "no stream to %s is open", address)

@@ -226,7 +226,7 @@ class GameProgress:
         self.begun = 0
         """Number of choices and chance outcomes before this round was dealt."""
         self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
-        """By seat, its choices of this round."""
+        """Each seat's choices in this round."""
         self.past = ("",) * table.seats
         """By seat, the finished rounds in its information state."""
         self.stopped = False

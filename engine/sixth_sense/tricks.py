@@ -24,9 +24,9 @@ PLAYS_OF: Final = tuple(bytes(index for index, action in _PLAYS if action.card =
 GONE: Final = tuple(b"" if action.card is None else PLAYS_OF[action.card] for action in ACTIONS)
 """For each action, all plays of the same card. None of them is possible after the action."""
 COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
-"""By action, the colour of its card."""
+"""The colour of each action's card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
-"""By action, the place that it blocks; −1 for an action that is not a block."""
+"""The place that each action blocks; −1 for an action that is not a block."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """For each colour, the plays of all other colours. Deleting these from a hand leaves the plays that follow (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)

@@ -1,6 +1,6 @@
 """The strength of the network, measured in whole two-player matches against a house bot or the rule sample.
 
-Every deal is played twice, with exchanged seats, and the network always makes its preferred choice. All matches run
+Every deal is played twice, with the seats swapped, and the network always makes its preferred choice. All matches run
 together, so that the network gets many decisions at once.
 """
 

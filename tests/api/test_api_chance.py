@@ -52,7 +52,7 @@ class Guest:
     hands: dict[int, bytes] = field(default_factory=dict)
     """By round, the cards in the bot's first view of the round."""
     replays: list[type[Exception]] = field(default_factory=list)
-    """The store's answers to requests for the replay, one before each answer of the bot."""
+    """The errors with which the store refuses the replay; the bot requests it before each of its answers."""
 
     async def play(self, arena: Arena, store: MemoryStore, game: Game, token: str) -> None:
         peer: MemoryPeer[bytes, bytes] = MemoryPeer({"authorization": f"Bearer {token}"})

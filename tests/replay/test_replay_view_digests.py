@@ -1,4 +1,4 @@
-"""Digests of shown views: every view counts, anybody can compute them, and the verification names a different view."""
+"""Digests of shown views: they cover every view, anybody can compute them, and verification names one that differs."""
 
 from __future__ import annotations
 

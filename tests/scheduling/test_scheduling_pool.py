@@ -133,7 +133,7 @@ def too_often(owners: int, times: int, strangers: int = 0) -> float:
 def again(
     *others: Waiting[str], owners: int, now: float, length: float = 5.0, tables: int = 1, times: int = 1
 ) -> set[str] | None:
-    """Form a table among a, b, c and d, whose latest match together ended at 10, and others."""
+    """Form a table among `others` and the bots a, b, c and d, whose latest match together ended at 10."""
     pool = filled(map(waiting, "abcd"), owners)
     for _ in range(times):
         pool.met("abcd")

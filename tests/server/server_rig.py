@@ -221,7 +221,7 @@ class MemoryStore:
         return self.now(job)
 
     def reopen(self) -> None:
-        """Return the store that the next server finds after this server has died."""
+        """Reopen the store as the next server finds it after this server has died."""
         self._closing()
         self.journal, left = open_journal(self._directory, self.now(matches.playing))
         self.unfinished = left.lines

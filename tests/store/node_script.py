@@ -60,7 +60,7 @@ def begun(connection: Connection, players: list[Any], number: int) -> MatchId:
 
 
 def played(connection: Connection, players: list[Any], number: int) -> int:
-    """Play a match at once."""
+    """Begin a match and finish it in one step."""
     match_id = begun(connection, players, number)
     jobs.finish(connection, match_id, [1, 2])
     return match_id

@@ -338,7 +338,7 @@ def test_an_hourly_allowance_is_one_for_all_nodes_and_fills_over_time(data: Path
 
 
 def told(node: NodeProcess) -> list[list[Any]]:
-    """Return the results that a node got about its matches: number, and the head with size, root and signature."""
+    """Return the results reported to a node for its matches: number, and the head with size, root and signature."""
     found = []
     for answer in node.answers():
         assert answer.keys() <= {"told", "undone", "failed"}, answer

@@ -64,7 +64,7 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
-@click.option("--owner", metavar="NAME", default="", help="The bot's owner; bots of one owner never meet.")
+@click.option("--owner", metavar="NAME", default="", help="The bot's owner; bots of one owner meet in challenges only.")
 @click.option("--owner-prefix", metavar="TEXT", default="", help="Instead, new owners: TEXT1, TEXT2, …")
 @click.option(
     "--count", metavar="N", type=click.IntRange(1, MOST_AT_ONCE), help="The number of new owners, one invitation each."

@@ -90,7 +90,7 @@ class Journal:
         self._first_file = dict.fromkeys(running, number)  # By match, the number of the file with the match's header.
 
     def begin(self, header: Header) -> None:
-        """Write the header of a new match at once. Raises: DiskFull, StoreUnusable: Nothing of the match is stored."""
+        """Write the header of a new match at once. Raises: DiskFull, StoreUnusable: No part of the match is stored."""
         self._first_file[header.match_id] = self._number
         self._unwritten.append(f"{header.match_id} {header_line(header)}")
         try:

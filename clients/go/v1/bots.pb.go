@@ -146,7 +146,7 @@ type RegisterBotRequest struct {
 	// The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same.
 	// 'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+	// The name of the bot's owner, under the same rules; bots of one owner meet in challenges only. Empty: the bot's own name. The owner of an invitation
 	// takes precedence.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
 	// The code of an invitation, where the server requires one. With an invitation to a ladder, the bot enters it at once.

@@ -43,7 +43,7 @@ class Bot:
     name: str = ""
     """1 to 40 letters, digits, '.', '_' or '-'; by default the class's name."""
     owner: str = ""
-    """Owner of the bot; by default the bot's own name. Bots of one owner never meet in a match."""
+    """Owner of the bot; by default the bot's own name. Bots of one owner meet in challenges only."""
     games: Sequence[str] = GAMES[:1]
     """Names of the games that the bot plays; a string is a single name."""
     capacity: int = 8
@@ -170,7 +170,7 @@ class Bot:
         The default logs one line, as a warning if the bot is at fault. A slow bot has a fault at every decision, so
         each kind of fault is logged once a minute, with the number of further faults.
         """
-        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The error that ends the run reports the parking.
+        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The error that ends the run says it.
             return
         others = 0
         if notice.kind in FAULTS:

@@ -23,7 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{parser.epilog}; {STATUSES}" if parser.epilog else STATUSES
     parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
     parser.add_argument(
-        "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)"
+        "--owner",
+        help="who owns it; bots of one owner meet in challenges only "
+        "(default: the bot's own, ARENA_OWNER, or its name)",
     )
     parser.add_argument(
         "--game", action="append", metavar="GAME", help="play this game only; repeatable (default: the bot's own games)"

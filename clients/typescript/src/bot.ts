@@ -21,7 +21,7 @@ export type Choices =
 export abstract class Bot {
   /** Name of the bot: 1 to 40 letters, digits, '.', '_' or '-'; the class's name if empty. */
   name = "";
-  /** Owner of the bot; the bot's name if empty. Bots of one owner never meet in a match. */
+  /** Owner of the bot; the bot's name if empty. Bots of one owner meet in challenges only. */
   owner = "";
   /** Names of the games that the bot plays. They may include games that are not in GAMES. */
   games: readonly string[] = GAMES.slice(0, 1);

@@ -18,7 +18,7 @@ const OPTIONS = {
 } as const;
 const HELP = `  --server HOST:PORT       default: ARENA_SERVER in the environment, or ${DEFAULT_ADDRESS}
   --name NAME              the bot's name on the server (default: the bot's own)
-  --owner NAME             who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
+  --owner NAME             who owns it; bots of one owner meet in challenges only (default: the bot's own, ARENA_OWNER, or its name)
   --game GAME              play this game only; repeatable (default: the bot's own games)
   --ladder NAME            play on this ladder only; repeatable (default: ARENA_LADDERS, or the games' default ladders)
   --event NAME             enter this event; repeatable (default: ARENA_EVENTS)

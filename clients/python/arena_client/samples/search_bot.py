@@ -1,4 +1,4 @@
-"""A bot that searches: it plays sampled games that fit its view to the end, and takes the choice with the most points.
+"""A bot that searches: it plays sampled games that fit its view to the end, and takes the choice of the highest value.
 
 The counter selects the choices to try. `playouts` and its modules for each game play the rounds to their end.
 """

@@ -95,7 +95,7 @@ class RegisterBotRequest(google.protobuf.message.Message):
     'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
     """
     owner: builtins.str
-    """The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+    """The name of the bot's owner, under the same rules; bots of one owner meet in challenges only. Empty: the bot's own name. The owner of an invitation
     takes precedence.
     """
     invitation: builtins.str

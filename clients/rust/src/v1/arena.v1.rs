@@ -1752,7 +1752,7 @@ pub struct RegisterBotRequest {
     /// 'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+    /// The name of the bot's owner, under the same rules; bots of one owner meet in challenges only. Empty: the bot's own name. The owner of an invitation
     /// takes precedence.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,

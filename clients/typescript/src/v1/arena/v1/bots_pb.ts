@@ -29,7 +29,7 @@ export type RegisterBotRequest = Message<"arena.v1.RegisterBotRequest"> & {
   name: string;
 
   /**
-   * The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+   * The name of the bot's owner, under the same rules; bots of one owner meet in challenges only. Empty: the bot's own name. The owner of an invitation
    * takes precedence.
    *
    * @generated from field: string owner = 2;

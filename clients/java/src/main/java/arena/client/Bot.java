@@ -33,7 +33,7 @@ public abstract class Bot {
         return games;
     }
 
-    /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
+    /** Owner of the bot; its own name if empty. Bots of one owner meet in challenges only. */
     public String owner() {
         return "";
     }

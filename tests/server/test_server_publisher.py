@@ -76,7 +76,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
     """Run a server with a database and a fit process."""
     async with (
         open_store(path, 1) as store,
-        open_fit_client(path, quota_in_force(config(**changes))) as fit_client,
+        open_fit_client(path, quota_in_force(config(**changes)), await store.read(events.has_events)) as fit_client,
         open_arena(config(**{"fit_seconds": 3600.0, **changes}), store, fit_client=fit_client) as arena,
     ):
         yield store, arena
@@ -207,17 +207,30 @@ async def test_a_process_is_warm_before_the_first_fit_and_gives_way_to_matches(t
 
 
 @pytest.mark.process
-async def test_a_process_loads_numpy_with_the_first_results(tmp_path: Path) -> None:
-    async with real(tmp_path) as (store, arena):
-        while not arena.publisher.warm:
-            await trio.sleep(0.01)
+async def test_a_process_loads_libraries_with_the_first_results(tmp_path: Path) -> None:
+    """The process that replaces it loads them, and reads the results, at its start."""
+
+    async def warm() -> bool:
+        return arena.publisher.warm
+
+    def libraries() -> set[str]:
         (process,) = workers(tmp_path)
-        maps = Path(f"/proc/{process}/maps")
-        assert "numpy" not in maps.read_text()
+        maps = Path(f"/proc/{process}/maps").read_text()
+        return {name for name in ("numpy", "scipy", "sqlalchemy") if f"/{name}/" in maps}
+
+    async with real(tmp_path) as (store, arena):
+        await until(warm)
+        assert libraries() == set()
         await store.write(partial(played, count=20))
         arena.publisher.voided(GAME.name)
         await fitted(store, 20)
-        assert "numpy" in maps.read_text()
+        assert libraries() == {"numpy", "scipy", "sqlalchemy"}
+        (process,) = workers(tmp_path)
+        os.kill(process, signal.SIGKILL)
+        while arena.publisher.warm:
+            await trio.sleep(0.01)
+        await until(warm)
+        assert libraries() == {"numpy", "scipy", "sqlalchemy"}
 
 
 @pytest.mark.process

@@ -37,7 +37,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.stderr import StatusLine, log_to_stderr
 from arena.store.base.directory import use_server
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
-from arena.store.ladder import seasons
+from arena.store.ladder import events, seasons
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
 from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
@@ -171,7 +171,7 @@ async def serve_until_signal(
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
             _open_store(config, writer_process, place) as store,
-            open_fit_client(data, quota_in_force(config)) as fit_client,
+            open_fit_client(data, quota_in_force(config), await store.read(events.has_events)) as fit_client,
             open_arena(config, store, fit_client=fit_client, asked=asked) as arena,
             trio.open_nursery() as nursery,
         ):

@@ -1,10 +1,10 @@
 """Client of the process that fits ladders, so that a fit never delays a match. To fit a ladder is to compute all
 ratings from all results.
 
-The process starts with the server and reads the results in the background, so that the first fit is quick. It is
-replaced when it ends, or when it has not answered for much longer than its last answers took. Requests for ladders that
-are not published (one table size only) queue for a limited time. A fit for publication waits for at most one such
-request.
+The process starts with the server. If there are results, it reads them in the background, so that the first fit is
+quick. It is replaced when it ends, or when it has not answered for much longer than its last answers took. Requests for
+ladders that are not published (one table size only) queue for a limited time. A fit for publication waits for at most
+one such request.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
 
 
 @asynccontextmanager
-async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
+async def open_fit_client(
+    directory: Path, quota: Quota = NO_QUOTA, has_results: bool = True
+) -> AsyncIterator[FitClient]:
     """Yield a fit client for the database in a data directory. Its process runs while the `with` block runs.
 
-    `quota` limits how many matches of a pair count.
+    `quota` limits how many matches of a pair count. Without results, the process loads little until the first request.
     """
     async with trio.open_nursery() as nursery:
-        fit_client = FitClient(directory, quota)
+        fit_client = FitClient(directory, quota, has_results)
         nursery.start_soon(keep, fit_client.run)
         yield fit_client
         nursery.cancel_scope.cancel()
@@ -88,11 +90,12 @@ class _Limit:
 class FitClient:
     """A client with one process."""
 
-    def __init__(self, directory: Path, quota: Quota) -> None:
+    def __init__(self, directory: Path, quota: Quota, has_results: bool) -> None:
         self.warm = False
         """True if the process has read all results, so that a fit is quick."""
         self._directory = directory
         self._quota = quota
+        self._has_results = has_results
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
@@ -151,6 +154,7 @@ class FitClient:
         await self._calls.answered()  # Without this wait, cancelled requests would pile up.
         self._calls.limit = self._fitting.seconds
         self._busy = what, trio.current_time()
+        self._has_results = True  # The next process reads them at its start.
         try:
             answer = await self._calls.call(request)
         except HelperEnded as error:
@@ -193,7 +197,8 @@ class FitClient:
             async with self._turn:  # Before any fit.
                 self._calls = calls
                 self._started.set()
-                self._busy = _, began = "reads all results", trio.current_time()
-                await calls.call(None)
-                self._reading.answered(trio.current_time() - began)
+                if self._has_results:
+                    self._busy = _, began = "reads all results", trio.current_time()
+                    await calls.call(None)
+                    self._reading.answered(trio.current_time() - began)
                 self.warm = True

@@ -129,6 +129,11 @@ def ladders(connection: Connection) -> Sequence[str]:
     return connection.scalars(select(_COLUMNS.ladder).distinct()).all()
 
 
+def has_events(connection: Connection) -> bool:
+    """Return True if a ladder has events."""
+    return connection.scalar(select(_COLUMNS.number).limit(1)) is not None
+
+
 def newest(connection: Connection, ladder_id: str) -> int:
     """Return the number of the newest event of a ladder; 0 if it has none."""
     return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.ladder == ladder_id)) or 0

@@ -6,6 +6,7 @@ The test adds it to a copy of the repository and runs the copy's tests and progr
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def run_tests(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run tests of the copy. Rewriting the assertions of all its tests would take longer than the tests of one game."""
+    return run(tree, "-m", "pytest", "-q", "--assert=plain", "-p", "no:cacheprovider", *arguments)
+
+
 def test_neither_the_protocol_nor_an_sdk_changes(tree: Path) -> None:
     """Generated code does not change either. One file is new in clients/javascript, which is not an SDK."""
     files = [path for folder in ("proto/arena", "clients") for path in (tree / folder).rglob("*") if path.is_file()]
@@ -56,19 +62,19 @@ def same_as_here(path: Path, content: bytes) -> bool:
 
 def test_every_test_of_the_game_passes(tree: Path) -> None:
     """Run every test that has the new game among its parameters, except the Go test."""
-    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"{NAME} and not {IN_GO}", *OTHERS)
+    ran = run_tests(tree, "-k", f"{NAME} and not {IN_GO}", *OTHERS)
     assert ran.returncode == 0, ran.stdout[-8000:]
 
 
 @tool("go")
 def test_a_bot_in_go_plays_it_without_its_code(tree: Path) -> None:
-    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", IN_GO, GUESTS)
+    ran = run_tests(tree, "-k", IN_GO, GUESTS)
     assert ran.returncode == 0, ran.stdout[-8000:]
     assert "1 passed" in ran.stdout
 
 
 def test_every_test_of_all_games_passes(tree: Path) -> None:
-    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--maxfail=10", *WHOLE)
+    ran = run_tests(tree, "--maxfail=10", *WHOLE)
     assert ran.returncode == 0, ran.stdout[-8000:]
 
 
@@ -101,17 +107,5 @@ def test_a_server_and_bots_play_it_rate_it_and_show_it(tree: Path) -> None:
 @pytest.mark.long
 def test_nothing_else_fails_for_it(tree: Path) -> None:
     """Run the whole suite, except this file and the benchmarks, which measure time."""
-    ran = run(
-        tree,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-n",
-        "2",
-        "--dist=loadfile",
-        *OTHERS,
-        "--ignore=tests/bench",
-    )
+    ran = run_tests(tree, "-n", "2", "--dist=loadfile", *OTHERS, "--ignore=tests/bench")
     assert ran.returncode == 0, ran.stdout[-8000:]

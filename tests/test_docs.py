@@ -128,6 +128,7 @@ def test_every_module_that_is_run_exists(document: Path) -> None:
     assert [name for name in MODULE.findall(document.read_text()) if find_spec(name) is None] == []
 
 
+@pytest.mark.thorough
 @ids
 def test_every_member_named_exists(document: Path) -> None:
     named = [MEMBER.fullmatch(code.removesuffix("()")) for code in CODE.findall(document.read_text())]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "threat-model.md").read_text()
 LONG = "pytest.mark.long"
@@ -26,6 +28,7 @@ def written_in(path: Path) -> Iterator[tuple[str, bool]]:
             yield node.name, LONG in map(ast.unparse, [*marks, *node.decorator_list])
 
 
+@pytest.mark.thorough
 def test_every_claim_names_a_test_that_exists_and_those_are_marked_that_take_minutes() -> None:
     claimed = set(re.findall(r"`(test_\w+)`", TEXT))
     rooms = (ROOT / "tests", ROOT / "clients" / "python" / "client_tests")

@@ -144,6 +144,7 @@ def test_a_slow_bot_plays_nearly_as_much_as_without_the_rule() -> None:
     assert share_kept(4, 1, 2, [Kind(SLOW, 8)], Span(100.0, 300.0)) >= NOT_SLOWED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seconds", [0.005, SLOW])
 def test_a_newcomer_plays_at_once_and_ten_matches_soon(seconds: float) -> None:
     clock = MockClock()

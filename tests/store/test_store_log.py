@@ -220,6 +220,7 @@ async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_
             assert len(await store.read(told)) == undone, "the head is that of the leaves that are stored"
 
 
+@pytest.mark.thorough
 def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
     """Jobs, ends of transactions and commits fail in either process. Other leaves get the numbers that become free
     again.

@@ -263,6 +263,7 @@ def test_a_token_that_is_given_has_no_receipts_beside_it(tmp_path: Path, monkeyp
     assert file(token_file="here", receipts=False) is None
 
 
+@pytest.mark.process
 def test_a_bot_that_is_started_anew_asks_for_the_reports_after_its_last_one(tmp_path: Path) -> None:
     file, log = tmp_path / "bot.token", Log()
     hellos: list[Hello] = []

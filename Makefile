@@ -35,7 +35,8 @@ demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a min
 	@$(BIN)/arena demo
 
 # Three at a time on two cores: many tests wait for real servers and bots. A file's tests stay together and in their order.
-PARALLEL := --numprocesses=3 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+SPREAD := --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+PARALLEL := --numprocesses=3 $(SPREAD)
 
 test: .venv/.ready ## Every test
 	$(BIN)/pytest $(PARALLEL)
@@ -60,8 +61,8 @@ coverage-all: .venv/.ready ## Every test, and how much of all the code they run:
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	$(BIN)/coverage report --include='engine/*,arena/match/*' --omit='engine/adapters/*' --fail-under=100
 
-test-quick: .venv/.ready ## The tests that need no process, no socket and little time: two minutes of processor time at most
-	$(BIN)/pytest $(PARALLEL) --quick
+test-quick: .venv/.ready ## The tests that need no process, no socket and little time: two to three minutes of processor time
+	$(BIN)/pytest --numprocesses=auto --maxprocesses=3 $(SPREAD) --quick
 
 E2E_POSTGRESQL := tests/end_to_end/test_e2e_postgresql.py tests/end_to_end/test_e2e_partitions.py
 test-failures: .venv/.ready ## Kills and a stop of nodes that share PostgreSQL, one after the other: some 3 minutes

@@ -219,6 +219,7 @@ async def test_a_token_that_no_server_made_is_refused(rig: Rig, name: str, autoj
         assert await reason(ask(rig, name, page_token=wrong)) == NOT_VALID, wrong[:200]
 
 
+@pytest.mark.thorough
 @every_list
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES)

@@ -488,6 +488,7 @@ def spread(hall: Hall, bots: Sequence[str]) -> float:
     return variance(numbers) / mean(numbers)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("capacity", "seats", "classes", "most", "busy"),
     [(1, 2, 1, 0.9, 0.93), (2, 2, 1, 0.5, 0.94), (8, 2, 1, 0.25, 0.98), (2, 4, 1, 1.3, 0.92), (2, 2, 3, 0.5, 0.94)],

@@ -198,6 +198,7 @@ class Quick(Thinker):
     seconds = 0.02
 
 
+@pytest.mark.thorough
 async def test_a_real_match_tells_who_is_slow_and_the_server_keeps_it_over_reconnects(
     hall: Hall, store: MemoryStore
 ) -> None:

@@ -269,6 +269,7 @@ class Answering(Stream):
         self.end(TRAILERS)
 
 
+@pytest.mark.thorough
 def test_a_connection_does_not_grow_with_the_calls_that_were_made_on_it() -> None:
     connection = Http2Connection(
         calls_per_connection=1,

@@ -341,4 +341,4 @@ def log_fields(config: Config, ladder_id: str) -> dict[str, str]:
 
 def on_loopback(config: Config) -> bool:
     """Return whether only programs on this machine can connect."""
-    return config.address.rpartition(":")[0] in LOOPBACK
+    return all(each.strip().rpartition(":")[0] in LOOPBACK for each in config.address.split(","))

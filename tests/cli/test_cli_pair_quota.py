@@ -26,6 +26,8 @@ GAME = "sixth_sense"
         ({"address": "localhost:0"}, NO_QUOTA),
         ({"address": "0.0.0.0:50051"}, OPEN_QUOTA),
         ({"address": "[::]:50051"}, OPEN_QUOTA),
+        ({"address": "127.0.0.1:50051, localhost:50052"}, NO_QUOTA),
+        ({"address": "127.0.0.1:50051,0.0.0.0:50052"}, OPEN_QUOTA),
         ({"address": "0.0.0.0:50051", "registration": "invited"}, NO_QUOTA),
         ({"address": "0.0.0.0:50051", "pair_quota": 0}, NO_QUOTA),
         ({"address": "0.0.0.0:50051", "pair_week_quota": 0}, Quota(40, 0, 7)),
@@ -36,6 +38,19 @@ GAME = "sixth_sense"
 )
 def test_a_quota_is_in_force_where_anybody_may_come(words: dict[str, object], quota: Quota) -> None:
     assert quota_in_force(Config((), **words)) == quota  # type: ignore[arg-type]
+
+
+@pytest.mark.process
+def test_a_node_on_loopback_keeps_the_quota_of_nodes_that_anybody_reaches(tmp_path: Path) -> None:
+    options = ("--no-house", "--game", GAME, "--seats", "2", "--processes", "2", "--address", "127.0.0.1:0,0.0.0.0:0")
+    with serving(tmp_path / "data", *options) as server:
+        let_play(server.server, tmp_path, 1, ("rules", "counter"))
+    with serving(tmp_path / "data", *options) as server, connect(server.server) as client:
+        until = time.monotonic() + PATIENCE
+        while not client.ladder(GAME).through:
+            assert time.monotonic() < until, "the ladder is not fitted"
+            time.sleep(0.05)
+        assert (client.ladder(GAME).pair_quota, client.ladder(GAME).pair_week_quota) == OPEN_QUOTA[:2]
 
 
 @pytest.mark.process

@@ -232,7 +232,15 @@ class _Nodes:
 
     def _task(self, number: int) -> NodeTask:
         index = number - self._first
-        own = replace(self._config, address=self._addresses[index], metrics=self._metrics[index], web=None)
+        quota = quota_in_force(self._config)  # It depends on the addresses of all nodes.
+        own = replace(
+            self._config,
+            address=self._addresses[index],
+            metrics=self._metrics[index],
+            web=None,
+            pair_quota=quota.day,
+            pair_week_quota=quota.week,
+        )
         own = listening_at(own, self._paths[index])
         return NodeTask(
             write_config(own),
@@ -240,7 +248,7 @@ class _Nodes:
             (*self._ended,),
             self._public[index],
             f"arena {__version__}, schema {REVISION}",
-            shared_settings(replace(self._config, address=self._addresses[0])),
+            shared_settings(self._config),
             self._lock,
             self._config.node is not None,
         )

@@ -207,7 +207,9 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
     content = path.read_bytes()
     lines = [line.start() for line in re.finditer(rb'(?m)^(\d+) \{"in"', content) if int(line[1]) in playing]
     at = lines[len(lines) // 2] + 20  # not in the last turn, which may be incomplete
-    begun = {match for match in playing if 0 <= content.find(b'\n%d {"arena_replay"' % match) < at}
+    following = re.compile(rb"(?m)^[0-9a-f]{8} \d+$").search(content, at)
+    assert following is not None, "there is a later block"
+    begun = {match for match in playing if 0 <= content.find(b'\n%d {"arena_replay"' % match) < following.start()}
     assert begun
     path.write_bytes(content[:at] + bytes([byte ^ 1 for byte in content[at : at + changed]]) + content[at + changed :])
     with server(data, "--drain", "0") as arena:

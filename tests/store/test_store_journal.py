@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -312,6 +313,22 @@ def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path) -> No
     first.write_bytes(content.replace(text(sent(2)).encode(), text(sent(33)).encode()))
     assert read_journal(tmp_path, 1) == ()
     assert found(tmp_path, 1, 2) == {2: [header_line(header(2)), text(BEGUN)]}, "it began after the damage"
+
+
+@pytest.mark.parametrize("changed", ["a part of its header", "its header"])
+def test_a_match_that_began_within_the_damage_is_damaged_too(tmp_path: Path, changed: str) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1, 2, 3)
+    journal.close()
+    path = newest(tmp_path)
+    content = path.read_bytes()
+    _, start, end, _ = (block.start() for block in re.finditer(rb"(?m)^[0-9a-f]{8} [0-9]+$", content))
+    start, end = (start + 100, start + 120) if changed == "a part of its header" else (start, end)
+    path.write_bytes(content[:start] + b"?" * (end - start) + content[end:])
+    journal, left = open_journal(tmp_path, [1, 2, 3])
+    journal.close()
+    assert left.damaged == {1, 2}
+    assert left.lines == {3: [header_line(header(3)), text(BEGUN)]}
 
 
 def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ class JournalContent(NamedTuple):
     """For every match whose lines can be read without a gap, the header followed by the inputs."""
     damaged: frozenset[int]
     """The matches that may lack lines, because a part of a file is damaged."""
+    has_damage: bool
+    """True if a part of a file is damaged. That part may have contained all lines of a match."""
 
 
 class Journal:
@@ -292,7 +294,8 @@ def open_journal(
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         content = _all_content(data / _DIRECTORY)
         left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
-        content = JournalContent(left, content.damaged.intersection(playing))
+        missing = frozenset(playing).difference(left) if content.has_damage else frozenset()
+        content = JournalContent(left, missing, content.has_damage)
         check(content)
         number = max(_numbers(directory), default=0) + 1
         _write(directory, number, left)
@@ -372,14 +375,15 @@ def _further(directory: Path) -> list[Path]:
 def _all_content(directory: Path) -> JournalContent:
     """Combine the journals of all nodes. For each match, return the lines of the journal that contains most of them."""
     first = _present_content(directory)
-    lines, damaged = dict(first.lines), set(first.damaged)
+    lines, damaged, has_damage = dict(first.lines), set(first.damaged), first.has_damage
     for each in _further(directory):
         content = _present_content(each)
         damaged |= content.damaged.difference(lines)
+        has_damage |= content.has_damage
         for match_id, texts in content.lines.items():
             if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
                 lines[match_id] = texts
-    return JournalContent(lines, frozenset(damaged.difference(lines)))
+    return JournalContent(lines, frozenset(damaged.difference(lines)), has_damage)
 
 
 def _present_content(directory: Path) -> JournalContent:
@@ -394,10 +398,12 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
     """Return the lines of every match in these files, oldest file first."""
     lines: dict[int, list[str]] = {}
     damaged: set[int] = set()
+    has_damage = False
     for number in numbers:
         for found in read_blocks(_path(directory, number).read_bytes(), newest=number == numbers[-1]):
             if isinstance(found, Damage):
                 damaged |= lines.keys()
+                has_damage = True
                 continue
             match_id, text = found
             if text.startswith(HEADER_START):
@@ -406,7 +412,7 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
             if match_id in lines:
                 lines[match_id].append(text)
     sound = {match_id: texts for match_id, texts in lines.items() if match_id not in damaged}
-    return JournalContent(sound, frozenset(damaged))
+    return JournalContent(sound, frozenset(damaged), has_damage)
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:

@@ -66,8 +66,6 @@ class JournalContent(NamedTuple):
     """For every match whose lines can be read without a gap, the header followed by the inputs."""
     damaged: frozenset[int]
     """The matches that may lack lines, because a part of a file is damaged."""
-    has_damage: bool
-    """True if a part of a file is damaged. That part may have contained all lines of a match."""
 
 
 class Journal:
@@ -292,10 +290,10 @@ def open_journal(
     directory = data / _DIRECTORY if node in (None, 1) else data / _DIRECTORY / str(node)
     with file_errors(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        content = _all_content(data / _DIRECTORY)
-        left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
-        missing = frozenset(playing).difference(left) if content.has_damage else frozenset()
-        content = JournalContent(left, missing, content.has_damage)
+        lines, has_damage = _all_lines(data / _DIRECTORY)
+        left = {match_id: lines[match_id] for match_id in sorted(playing) if match_id in lines}
+        # A damaged part may have contained all lines of a match.
+        content = JournalContent(left, frozenset(playing).difference(left) if has_damage else frozenset())
         check(content)
         number = max(_numbers(directory), default=0) + 1
         _write(directory, number, left)
@@ -338,7 +336,7 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
     """
     directory = data / _DIRECTORY
     with file_errors(directory):
-        lines = _all_content(directory).lines
+        lines, _ = _all_lines(directory)
     return {match_id: lines[match_id] for match_id in playing if match_id in lines}
 
 
@@ -372,21 +370,23 @@ def _further(directory: Path) -> list[Path]:
     return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
 
 
-def _all_content(directory: Path) -> JournalContent:
-    """Combine the journals of all nodes. For each match, return the lines of the journal that contains most of them."""
-    first = _present_content(directory)
-    lines, damaged, has_damage = dict(first.lines), set(first.damaged), first.has_damage
+def _all_lines(directory: Path) -> tuple[dict[int, Sequence[str]], bool]:
+    """Return the lines of each match from the node's journal that contains most of them.
+
+    Also return True if a part of a journal is damaged.
+    """
+    first, has_damage = _present_content(directory)
+    lines = dict(first.lines)
     for each in _further(directory):
-        content = _present_content(each)
-        damaged |= content.damaged.difference(lines)
-        has_damage |= content.has_damage
+        content, damage = _present_content(each)
+        has_damage |= damage
         for match_id, texts in content.lines.items():
             if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
                 lines[match_id] = texts
-    return JournalContent(lines, frozenset(damaged.difference(lines)), has_damage)
+    return lines, has_damage
 
 
-def _present_content(directory: Path) -> JournalContent:
+def _present_content(directory: Path) -> tuple[JournalContent, bool]:
     """Return the content of a journal while another process may write it and remove its oldest files."""
     for _ in range(_READS):
         with suppress(FileNotFoundError):
@@ -394,8 +394,8 @@ def _present_content(directory: Path) -> JournalContent:
     return _content(directory, _numbers(directory))
 
 
-def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
-    """Return the lines of every match in these files, oldest file first."""
+def _content(directory: Path, numbers: Sequence[int]) -> tuple[JournalContent, bool]:
+    """Return the lines of every match in these files, oldest file first, and True if a part of a file is damaged."""
     lines: dict[int, list[str]] = {}
     damaged: set[int] = set()
     has_damage = False
@@ -412,7 +412,7 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
             if match_id in lines:
                 lines[match_id].append(text)
     sound = {match_id: texts for match_id, texts in lines.items() if match_id not in damaged}
-    return JournalContent(sound, frozenset(damaged), has_damage)
+    return JournalContent(sound, frozenset(damaged)), has_damage
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:

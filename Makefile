@@ -34,8 +34,9 @@ lock: | $(UV) ## Bring uv.lock up to pyproject.toml; with UPGRADE=1 also to the 
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
 
-# Three at a time on two cores: many tests wait for real servers and bots. A file's tests stay together and in their order.
+# A file's tests stay together and in their order.
 SPREAD := --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+# Three at a time on two cores: many tests wait for real servers and bots.
 PARALLEL := --numprocesses=3 $(SPREAD)
 
 test: .venv/.ready ## Every test

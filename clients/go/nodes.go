@@ -25,7 +25,7 @@ const (
 	mostNodes = 64
 )
 
-// node is one server, with the bot's stream to it. A server that lists no nodes is the only one.
+// node is one server, with the bot's stream to it. A server that lists no nodes is itself the only node.
 type node struct {
 	*connection
 	address string
